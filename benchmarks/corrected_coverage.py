@@ -26,7 +26,7 @@ from nlgbench.analysis.judges import corrected
 from nlgbench.analysis.judges.corrected import CORRECTED, LABELS
 from nlgbench.clustering import rank_ranges
 from nlgbench.inference import adjust
-from nlgbench.study.study import from_tables
+from nlgbench.study.study import from_tables, with_tables
 
 MEANS = (0.3, 0.0, 0.0)
 ALIKE = (0.0,) * 5
@@ -57,6 +57,8 @@ class Cell:
     binary_judge: bool = False
     #: How outputs are drawn; the slope of the judge's probabilities (2 is calibrated if r = .9).
     design: str = ""
+    #: Outputs of all systems that were labeled at random before.
+    earlier: int = 0
     sharpness: float = 2.0
 
 
@@ -94,6 +96,12 @@ CELLS = (
             "overconfident": {"r": 0.5, "of_item": 0.5, "sharpness": 6.0},
         }.items()
         for n in (100, 300)
+        for design in ("random", "stratified", "uncertain")
+    ),
+    *(
+        Cell(
+            f"200 earlier, {design}", kind="binary", r=0.9, of_item=0.5, design=design, earlier=200
+        )
         for design in ("random", "stratified", "uncertain")
     ),
 )
@@ -189,15 +197,18 @@ def draw(
         name="world",
         settings={"extra": ["topic"]},
     )
-    sample = nb.sample_labels(
-        study,
-        cell.n_labels * len(cell.means),
-        design=cell.design,
-        evaluator="judge",
-        by="topic" if cell.design == "stratified" else None,
-        dimension="quality",
-        seed=rng,
-    )
+    by = "topic" if cell.design == "stratified" else None
+    options: dict[str, Any] = {"design": cell.design, "evaluator": "judge", "by": by, "seed": rng}
+    if cell.earlier:
+        early = rng.choice(labels["output_id"], cell.earlier, replace=False)
+        first = labels[labels["output_id"].isin(early)]
+        pilot = with_tables(study, judgments=study.judgments.loc[first.index])
+        sample = nb.sample_labels(pilot, cell.n_labels * len(cell.means), **options)
+        drawn = sample.outputs["probability"].notna().to_numpy()
+        sample = with_tables(sample, judgments=study.judgments[drawn])
+    else:
+        n = cell.n_labels * len(cell.means)
+        sample = nb.sample_labels(study, n, dimension="quality", **options)
     _, outputs, labels, _ = corrected.read_scored(sample, "judge", "quality", False, "weighted")
     return outputs, labels, sample
 

@@ -21,7 +21,7 @@ from nlgbench.runner import listing
 from nlgbench.study import Study, csv_files
 from nlgbench.text import counted
 
-_SHEET, _SHEETS = "labels.csv", "labels*.csv"
+_SHEET, _EARLIER, _SHEETS = "labels.csv", "labels-earlier.csv", "labels*.csv"
 
 
 def draw_sheet(
@@ -30,7 +30,8 @@ def draw_sheet(
     """Draw outputs, write a study to be labeled, and return what the labels would buy."""
     study = open_named(folder)
     out = out or Path(f"{folder.resolve().name}-labels")
-    sheets = [pd.read_csv(path, dtype=str) for path in out.glob(_SHEETS)]
+    paths = [path for path in out.glob(_SHEETS) if path.name != _EARLIER]
+    sheets = [pd.read_csv(path, dtype=str) for path in paths]
     is_filled = ["label" not in sheet or sheet["label"].notna().any() for sheet in sheets]
     if out.exists() and (not sheets or any(is_filled)):
         raise UsageError(
@@ -39,16 +40,22 @@ def draw_sheet(
     scored = [] if study.scores is None else study.scores["evaluator"].unique().tolist()
     evaluator = scored[0] if evaluator is None and len(scored) == 1 else evaluator
     drawn = sample_labels(study, n, evaluator=evaluator, seed=seed, **design)
-    n = int(drawn.outputs["probability"].notna().sum())
+    earlier = 0 if drawn.judgments is None else drawn.judgments["output_id"].nunique()
+    n = int(drawn.outputs["probability"].notna().sum()) - earlier
     quality = study.settings.get("quality", "quality")
     dimension = quality if study.judgments is None else study.dimension()
     lines = [
-        f"Drew {counted(n, 'output')}. {_expect(study, dimension, evaluator, n)}",
+        f"Drew {counted(n, 'output')}. {_expect(study, dimension, evaluator, n + earlier)}",
         f"Fill the column label of {out / _SHEET} with numbers, or with pass and fail. Several "
         "annotators get a copy each, such as labels-ann.csv, and no other file.",
         f"nlgbench run 09 -p study={out} -p sampling=weighted"
         + f" -p evaluator={evaluator}" * (len(scored) > 1),
     ]
+    if earlier:
+        lines[0] += (
+            f" This counts the {earlier:,} outputs with labels: they are kept ({_EARLIER}) as a "
+            "random sample. If they are none, take their labels out of the study first."
+        )
     if not drawn.outputs["text"].any():
         lines.insert(1, "There are no texts: name their column, nlgbench new FILE --text COLUMN.")
     _write(drawn, dimension, out, np.random.default_rng(seed))
@@ -61,6 +68,12 @@ def _write(drawn: Study, dimension: str, folder: Path, rng: np.random.Generator)
     outputs = drawn.outputs.assign(original_id=drawn.outputs["output_id"], output_id=ids)
     new_ids = outputs.set_index("original_id")["output_id"]
     sheet = outputs.loc[outputs["probability"].notna(), ["output_id", "item_id", "context", "text"]]
+    label = pd.Series(np.nan, outputs["output_id"])
+    if drawn.judgments is not None:
+        rows = drawn.judgments[drawn.judgments["dimension"] == dimension]
+        label = rows["output_id"].map(new_ids).pipe(rows["value"].groupby).mean()
+    sheet = sheet.assign(label=sheet["output_id"].map(label)).sort_values("output_id")
+    is_earlier = sheet["label"].notna()
     settings = {key: drawn.settings[key] for key in ("clusters", "labels") if key in drawn.settings}
     settings["extra"] = list(dict.fromkeys([*drawn.settings["extra"], "original_id"]))
     if drawn.sign(dimension) < 0:
@@ -76,12 +89,14 @@ def _write(drawn: Study, dimension: str, folder: Path, rng: np.random.Generator)
     try:
         draft.mkdir(parents=True)
         csv_files.save(outputs, draft / "outputs.csv")
-        csv_files.save(sheet.assign(label="").sort_values("output_id"), draft / _SHEET)
+        csv_files.save(sheet[~is_earlier].assign(label=""), draft / _SHEET)
+        if is_earlier.any():
+            csv_files.save(sheet[is_earlier], draft / _EARLIER)
         if drawn.scores is not None:
             scores = drawn.scores.assign(output_id=drawn.scores["output_id"].map(new_ids))
             csv_files.save(scores, draft / "scores.csv")
             tables["scores"] = {"file": "scores.csv"}
-        content = {"name": drawn.name, "settings": settings, "tables": tables}
+        content = {"name": folder.name, "settings": settings, "tables": tables}
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
         (draft / "study.yml").write_text(text, encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)

@@ -39,8 +39,8 @@ def supported(study: Study, folder: Path) -> list[str]:
         (purpose, text) for names, purpose, text in _COMMANDS if possible & {*names.split()}
     ]
     if study.scores is not None:
-        labels = study.judgments
-        is_labeled = study.scores["output_id"].isin(labels["output_id"] if labels is not None else [])
+        labeled = [] if study.judgments is None else study.judgments["output_id"].tolist()
+        is_labeled = study.scores["output_id"].isin(labeled)
         if "corrected_quality" in possible and not is_labeled.all():
             sheet = "probability" in study.outputs
             how = f"sampling={'weighted' if sheet else 'random'}"

@@ -6,10 +6,12 @@ from typing import Literal, cast
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from nlgbench.analysis.judges.corrected import Sampling
-from nlgbench.arrays import Floats, Seed
+from nlgbench.arrays import Seed
 from nlgbench.names import known
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
@@ -52,15 +54,16 @@ def sample_labels(
         stratum.
     dimension : str, optional
         If labels are known: draw from the outputs with judgments of this dimension, as if no others
-        had been judged. Default: draw from all outputs, and drop judgments.
+        had been judged. Default: draw outputs without judgments, and keep the judgments, as those
+        of a random sample. If all outputs are judged, or were drawn before, drop judgments instead.
     seed : int or Generator
         Seed of the sample.
 
     Returns
     -------
     Study
-        Outputs have the columns ``probability`` (missing unless drawn) and ``stratum``, for
-        `corrected_quality` with ``sampling="weighted"``.
+        Outputs have the columns ``probability`` (missing unless drawn or judged) and ``stratum``,
+        for `corrected_quality` with ``sampling="weighted"``.
 
     Raises
     ------
@@ -71,7 +74,8 @@ def sample_labels(
     -----
     The sample is systematic in random order, so its size is fixed and probabilities are exact
     (Särndal, Swensson and Wretman 1992, section 3.6). For ``uncertain``, see Zrnic and Candès
-    (2024), doi:10.48550/arXiv.2403.03208.
+    (2024), doi:10.48550/arXiv.2403.03208. If a share f was judged before, and an output is drawn
+    from the others with probability p, its probability is f + (1 - f) p.
 
     Examples
     --------
@@ -103,22 +107,41 @@ def sample_labels(
         column = known(by or "system", ["system", *study.settings.get("extra", ())], "by")
         outputs["stratum"] = outputs["system"] + ("" if by is None else ", " + outputs[column])
         outputs = outputs.sort_values("stratum", kind="stable")
-    n = min(n, len(outputs))
-    if design == "uncertain" and n < len(outputs):
-        probability = _favor_uncertain(outputs["score"], n)
-    else:
-        probability = _allocate(outputs["stratum"], n)
-    # Of the running sum of probabilities, each whole number passed is a draw.
-    drawn = probability[np.diff(np.floor(probability.cumsum() + rng.random()), prepend=0) > 0]
-    ids, judgments = study.outputs["output_id"], study.judgments
-    columns = {"probability": ids.map(drawn), "stratum": ids.map(outputs["stratum"]).fillna("")}
+    judgments, is_labeled = study.judgments, np.zeros(len(outputs), dtype=bool)
+    if dimension is None and judgments is not None:
+        is_labeled = outputs.index.isin(judgments["output_id"])
+        if is_labeled.all() or "probability" in study.outputs:
+            judgments, is_labeled = None, np.zeros(len(outputs), dtype=bool)
+    probabilities = _draw(outputs, is_labeled, n, design, rng)
+    ids = study.outputs["output_id"]
+    columns = {
+        "probability": ids.map(probabilities),
+        "stratum": ids.map(outputs["stratum"]).fillna(""),
+    }
     if judgments is not None:
-        is_kept = judgments["output_id"].isin(drawn.index)
-        judgments = None if dimension is None else judgments[is_kept]
+        judgments = judgments[judgments["output_id"].isin(probabilities.index)]
     extra = list(dict.fromkeys([*study.settings.get("extra", ()), *columns]))
     settings = {**study.settings, "extra": extra}
     outputs = study.outputs.assign(**columns)
     return with_tables(study, outputs=outputs, judgments=judgments, settings=settings)
+
+
+def _draw(
+    outputs: pd.DataFrame, is_labeled: NDArray[np.bool_], n: int, design: Design, rng: Generator
+) -> pd.Series:
+    """Draw n outputs of those without a label; return the probabilities of these and the others."""
+    others = outputs[~is_labeled]
+    n = min(n, len(others))
+    if design == "uncertain" and n < len(others):
+        probability = _favor_uncertain(outputs["score"], others["score"], n)
+    else:
+        probability = _allocate(outputs["stratum"], others["stratum"], n)
+    # Of the running sum of probabilities, each whole number passed is a draw.
+    passed = np.floor(probability[~is_labeled].cumsum() + rng.random())
+    is_known = is_labeled.copy()
+    is_known[~is_labeled] = np.diff(passed, prepend=0) > 0
+    share = is_labeled.mean()
+    return (share + (1 - share) * probability)[is_known]
 
 
 def labels_of(
@@ -144,9 +167,9 @@ def labels_of(
     return sample_labels(study, n, dimension=dimension, seed=seed), "weighted"
 
 
-def _allocate(strata: pd.Series, n: int) -> pd.Series:
-    """Give each stratum its share of the sample, but at least two; return the probabilities."""
-    sizes = strata.value_counts()
+def _allocate(strata: pd.Series, others: pd.Series, n: int) -> pd.Series:
+    """Give each stratum of `others` its share of n, but at least two; return all probabilities."""
+    sizes = others.value_counts()
     least = sizes.clip(upper=2 if len(sizes) > 1 else 1)
     if n < least.sum():
         raise ValueError(
@@ -158,11 +181,11 @@ def _allocate(strata: pd.Series, n: int) -> pd.Series:
     while gap := np.sign(n - counts.sum()):
         can_change = counts < sizes if gap > 0 else counts > least
         counts[(gap * (shares - counts)).where(can_change).idxmax()] += gap
-    return strata.map(pd.Series(counts / sizes))
+    return strata.map(pd.Series(counts / sizes)).fillna(1.0)
 
 
-def _favor_uncertain(scores: pd.Series, n: int) -> pd.Series:
-    """Return probabilities in proportion to the root of p (1 - p), with sum n."""
+def _favor_uncertain(scores: pd.Series, others: pd.Series, n: int) -> pd.Series:
+    """Return probabilities in proportion to the root of p (1 - p), with sum n over `others`."""
     way = "Use design='random' or 'stratified'."
     if scores.isin([0, 1]).all():
         raise ValueError(f"design='uncertain' needs probabilities, not only 0 and 1. {way}")
@@ -171,15 +194,15 @@ def _favor_uncertain(scores: pd.Series, n: int) -> pd.Series:
             "design='uncertain' needs scores between 0 and 1. Got "
             f"{scores.min():g} to {scores.max():g}: divide percentages by 100. {way}"
         )
-    if n <= (least := LEAST_PROBABILITY * len(scores)):
+    if n <= (least := LEAST_PROBABILITY * len(others)):
         raise ValueError(
             f"design='uncertain' needs n above {least:g}, because each output has a probability of "
             f"at least {LEAST_PROBABILITY:g}. Got {n}. {way}"
         )
-    spread = np.maximum(np.sqrt((scores * (1 - scores)).to_numpy()), 1e-6)
 
-    def scaled(scale: float) -> Floats:
-        return np.clip(scale * spread, LEAST_PROBABILITY, 1)
+    def scaled(scale: float, scores: pd.Series) -> pd.Series:
+        spread = np.maximum(np.sqrt((scores * (1 - scores)).to_numpy()), 1e-6)
+        return pd.Series(np.clip(scale * spread, LEAST_PROBABILITY, 1), scores.index)
 
-    scale = brentq(lambda scale: scaled(scale).sum() - n, 0, 1 / spread.min())
-    return pd.Series(scaled(scale), scores.index)
+    scale = brentq(lambda scale: scaled(scale, others).sum() - n, 0, 1e6)
+    return scaled(scale, scores)

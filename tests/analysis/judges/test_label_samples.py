@@ -101,17 +101,29 @@ def test_samples_of_labeled_outputs_keep_their_judgments():
     assert labeled.judgments["output_id"].nunique() == len(labeled.judgments) == 40
     assert {*labeled.scores["output_id"]} == {*study.judgments["output_id"]}
     assert len(nb.sample_labels(study, 10**6, dimension="quality").judgments) == 120
-    assert nb.sample_labels(study, 40).judgments is None
+
+
+def test_earlier_labels_are_kept_as_those_of_a_random_sample():
+    study = judged(UNIT % 2 == 0)
+    more = nb.sample_labels(study, 40, seed=5)
+    pd.testing.assert_frame_equal(more.judgments, study.judgments)
+    probability = more.outputs.set_index("output_id")["probability"]
+    # Half were judged; of the other half, a third is drawn.
+    assert probability.notna().sum() == 120 + 40
+    assert probability.dropna().to_numpy() == pytest.approx(160 / 240)
+    assert probability[study.judgments["output_id"]].notna().all()
+    assert nb.sample_labels(judged(), 40).judgments is None  # all were judged
+    assert nb.sample_labels(more, 40).judgments is None
 
 
 @pytest.mark.parametrize(
     ("score", "options", "words"),
     [
         (SCORE * 2, {"design": "uncertain", "evaluator": "judge"}, "Got 0 to 1.99"),
-        (SCORE.round(), {"design": "uncertain", "evaluator": "judge"}, "of which some are neither"),
+        (SCORE.round(), {"design": "uncertain", "evaluator": "judge"}, "not only 0 and 1"),
         (SCORE, {"design": "uncertain", "evaluator": "judge", "n": 4}, "n above 4.8"),
-        (SCORE, {"design": "uncertain"}, "needs evaluator="),
-        (SCORE, {"by": "topic"}, "by= needs design='stratified'"),
+        (SCORE, {"design": "uncertain"}, "needs an evaluator"),
+        (SCORE, {"by": "topic"}, "need the design stratified"),
         (SCORE, {"design": "stratified", "by": "topic", "n": 7}, "4 strata .* need n >= 8. Got 7"),
         (SCORE, {"design": "stratified", "by": "subject"}, "'subject' is unknown"),
     ],
