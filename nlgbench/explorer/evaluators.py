@@ -11,6 +11,7 @@ import pandas as pd
 import nlgbench as nb
 from nlgbench.evaluators.names import label, labelled
 from nlgbench.explorer import view
+from nlgbench.explorer.stored import name_run
 from nlgbench.explorer.tables import SCORE, output_table
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.rows import interval_name
@@ -111,6 +112,10 @@ class EvaluatorsView(View):
         x, y = label(values["evaluator"]), f"mean {values['dimension']}"
         points, n = self.points(values), int((~self.once(output_table)["is_human"]).sum())
         return [in_paper_style(_scatter)(points, f"{x} score", y, n - len(points))]
+
+    def says(self, values: Values) -> str:
+        """Name the run that computed the correlations."""
+        return name_run(self.rows(values)) if self.possible("correlate") else ""
 
     def code(self, values: Values) -> str:
         """Return the call that computes the correlations."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import nlgbench as nb
 from nlgbench.datasets.public import open_named
+from nlgbench.explorer.stored import stored_tables
 from nlgbench.study import Study
 from nlgbench.study.checks import checked
 
@@ -15,7 +18,12 @@ if TYPE_CHECKING:
 
 
 @checked
-def explore(study: Study | str | os.PathLike | None = None, *, view: str = "outputs") -> Explorer:
+def explore(
+    study: Study | str | os.PathLike | None = None,
+    *,
+    view: str = "outputs",
+    runs: str | os.PathLike = "figures/latest",
+) -> Explorer:
     """Open a study in a widget, to read its texts and explore its figures.
 
     Parameters
@@ -25,6 +33,9 @@ def explore(study: Study | str | os.PathLike | None = None, *, view: str = "outp
         `studies`). By default, the explorer opens a simulated study, so that you can try it.
     view : {"outputs", "systems", "evaluators", "votes", "boundary", "tradeoff", "game"}
         The tab to open first; outputs if the study lacks the data for it.
+    runs : path
+        The folder of ``nlgbench run``. A run of notebook 08 on an unchanged `study`, given by path
+        or name, is used instead of computing its results again.
 
     Returns
     -------
@@ -51,6 +62,6 @@ def explore(study: Study | str | os.PathLike | None = None, *, view: str = "outp
     """
     from nlgbench.explorer.widget import Explorer  # imports anywidget, which takes a while
 
-    if study is None:
-        study = nb.simulate("judges")
-    return Explorer(study if isinstance(study, Study) else open_named(study), view)
+    if study is None or isinstance(study, Study):
+        return Explorer(study or nb.simulate("judges"), view)
+    return Explorer(open_named(study), view, partial(stored_tables, os.fspath(study), Path(runs)))

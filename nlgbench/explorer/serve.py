@@ -11,11 +11,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlgbench.datasets.public import is_public, open_named
 from nlgbench.explorer.opening import explore
+from nlgbench.explorer.stored import stored_tables
 from nlgbench.files import replace_bytes
 from nlgbench.hashing import content_hash
 from nlgbench.study import Study
@@ -51,7 +53,7 @@ _TEMPLATE = """{%- extends 'voila/templates/lab/index.html.j2' -%}
 """
 
 
-def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> None:
+def serve(folder: Path | None, port: int | None, runs: Path, say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM, which also end all kernels. Each new page reads the study."""
     if folder is not None and not is_public(str(folder)) and (why := why_no_study(folder)):
         raise FileNotFoundError(why)
@@ -59,12 +61,13 @@ def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> 
         name = None if folder is None else os.fspath(folder)
         if folder is not None and not is_public(name):
             name = os.fspath(folder.resolve())
-        arguments = f"({name!r}, {scratch!r})"
-        reading = [sys.executable, "-c", f"{_IMPORT}read_once{arguments}"]
+        arguments = f"{name!r}, {scratch!r}"
+        reading = [sys.executable, "-c", f"{_IMPORT}read_once({arguments})"]
+        arguments += f", {os.fspath(runs.resolve())!r}"
         # In another process, which frees its memory; pages report errors.
         reader = subprocess.Popen(reading, stderr=subprocess.DEVNULL)
         try:
-            app = _app(Path(scratch), f"{_IMPORT}explore_or_explain{arguments}", port)
+            app = _app(Path(scratch), f"{_IMPORT}explore_or_explain({arguments})", port)
             reader.wait()
         finally:
             reader.kill()
@@ -80,10 +83,15 @@ def serve(folder: Path | None, port: int | None, say: Callable[[str], None]) -> 
             app.clear_instance()
 
 
-def explore_or_explain(name: str | None, scratch: str) -> Explorer | None:
+def explore_or_explain(name: str | None, scratch: str, runs: str) -> Explorer | None:
     """Open the explorer in a page, or list what is wrong with the study."""
+    from nlgbench.explorer.widget import Explorer
+
     try:
-        return explore(read_once(name, scratch))
+        study = read_once(name, scratch)
+        if name is None or study is None:
+            return explore()
+        return Explorer(study, stored=partial(stored_tables, name, Path(runs)))
     except (OSError, ValueError) as error:
         print(error)
         return None

@@ -6,6 +6,7 @@ from typing import Any
 
 import nlgbench as nb
 from nlgbench.explorer import view
+from nlgbench.explorer.stored import name_run
 from nlgbench.explorer.tables import SCORE
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.rows import interval_name
@@ -71,6 +72,10 @@ class SystemsView(View):
     def drawings(self, values: Values) -> list[nb.Drawing]:
         """Draw the figure of notebook 08."""
         return [nb.plot_systems(self.once(nb.compare_systems, **self.options(values)))]
+
+    def says(self, values: Values) -> str:
+        """Name the run that computed the results."""
+        return name_run(self.once(nb.compare_systems, **self.options(values)).systems)
 
     def code(self, values: Values) -> str:
         """Return the call that draws the figure."""

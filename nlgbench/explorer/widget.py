@@ -7,7 +7,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from nlgbench.explorer.controls import make_control
 from nlgbench.explorer.evaluators import EvaluatorsView
 from nlgbench.explorer.game import GameView
 from nlgbench.explorer.outputs import OutputsView
+from nlgbench.explorer.stored import Tables, look_up
 from nlgbench.explorer.systems import SystemsView
 from nlgbench.explorer.tradeoff import TradeoffView
 from nlgbench.explorer.view import Values, View, clean
@@ -54,12 +55,17 @@ class Canvas(anywidget.AnyWidget):
 class Explorer(ipywidgets.VBox):
     """Views of a study, one at a time."""
 
-    def __init__(self, study: Study, view: str = "outputs") -> None:
-        """Open a study at a view."""
+    def __init__(
+        self, study: Study, view: str = "outputs", stored: Callable[[], Tables] = dict
+    ) -> None:
+        """Open a study at a view; `stored` reads the results of a run."""
         known(view, [kind.name for kind in VIEWS], "view")
         super().__init__()
         self.add_class("nlg-panel")
-        once = lru_cache(maxsize=256)(lambda analysis, **arguments: analysis(study, **arguments))
+        tables = cache(stored)
+        once = lru_cache(maxsize=256)(
+            lambda analysis, **arguments: look_up(study, tables, analysis, **arguments)
+        )
         tabs = [kind(study, once) for kind in VIEWS]
         self._views = {tab.name: tab for tab in tabs if tab.supported()}
         self._values: dict[str, Values] = {}

@@ -458,7 +458,14 @@ def report(directory: Path) -> None:
     metavar="P",
     help="Local port.  [default: any free port]",
 )
-def explore(study: Path | None, port: int | None) -> None:
+@click.option(
+    "--runs",
+    type=click.Path(path_type=Path),
+    default="figures/latest",
+    metavar="DIR",
+    help="Folder of runs; one of notebook 08 is used again.  [default: figures/latest]",
+)
+def explore(study: Path | None, port: int | None, runs: Path) -> None:
     """Explore a study in your browser, until you press Ctrl-C.
 
     STUDY is a study's folder, or the name of a public study; the default is a simulated study. The
@@ -467,7 +474,7 @@ def explore(study: Path | None, port: int | None) -> None:
     """
     from nlgbench.explorer.serve import serve
 
-    serve(study, port, _say)
+    serve(study, port, runs, _say)
 
 
 @main.command()

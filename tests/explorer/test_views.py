@@ -10,6 +10,8 @@ import pytest
 
 import nlgbench as nb
 from nlgbench.explorer import serve
+from nlgbench.explorer.stored import stored_tables
+from nlgbench.explorer.widget import Explorer
 
 
 @functools.cache
@@ -188,6 +190,22 @@ def test_a_study_is_read_again_only_if_its_files_changed(monkeypatch, tmp_path):
         serve.read_once(str(folder), str(scratch))
 
 
+def test_results_of_a_run_are_used_for_the_arguments_that_it_had(tmp_path):
+    study, options = small("judges"), {"dimension": "quality", "include_human": False}
+    comparison = nb.compare_systems(study, **options)
+    systems = comparison.systems.assign(estimate=9.0)
+    systems.attrs["run"] = "figures/latest/08-own-study"
+    names = ("pairs", "details", "annotators")
+    tables = {name: getattr(comparison, name) for name in names} | {"systems": systems}
+    widget = Explorer(study, "systems", lambda: tables)
+    assert widget.shown["parts"]["side"][0]["rows"][0][1] == "9.00"
+    assert "figures/latest/08-own-study" in widget.shown["says"]
+    shown = tell(widget, type="set", name="dimension", value="score: fair@score")
+    assert shown["parts"]["side"][0]["rows"][0][1] != "9.00" and not shown["says"]
+    study.write(tmp_path / "study")
+    assert stored_tables(str(tmp_path / "study"), tmp_path) == {}
+
+
 def test_points_are_those_of_huse_and_a_picked_one_tells_its_neighbors_votes():
     widget, study = open_view("reviews", "boundary", n_neighbors=5), small("reviews")
     boundary = nb.boundary(study, system="leaky_t1.0", n_neighbors=5, n_grid=2)
@@ -253,5 +271,5 @@ def test_an_export_sends_the_files_and_an_error_is_said(monkeypatch):
 
 def test_a_page_lists_what_is_wrong_with_its_study(tmp_path, capsys):
     (tmp_path / "outputs.csv").write_text("output_id,item_id,system\n1,1,\n")
-    assert serve.explore_or_explain(str(tmp_path), str(tmp_path)) is None
+    assert serve.explore_or_explain(*[str(tmp_path)] * 3) is None
     assert "column 'system' must not be empty" in capsys.readouterr().out
