@@ -83,7 +83,7 @@ def _describe_boundaries(panels: Sequence[Boundary]) -> str:
     return (
         "Mean human judgment against log-probability per token for human references (squares) and "
         f"outputs of each system (circles), shaded by the {panels[0].n_neighbors}-nearest-neighbor "
-        f"classifier whose leave-one-out error gives HUSE. {scores}."
+        f"classifier whose leave-one-out error gives HUSE and its parts. {scores}."
     )
 
 

@@ -264,7 +264,7 @@ def plot_convergence(
     --------
     >>> table = pd.DataFrame({"game": [1, 1], "system": ["a", "b"], "rating": [1600.0, 1400.0]})
     >>> plot_convergence(table.assign(deviation=200.0)).alt
-    'Ratings of 2 systems after each game up to game 1. Bands: one deviation on each side.'
+    'Ratings of 2 systems after each of 1 game. Bands: one deviation on each side.'
     """
     needed = "game:int system rating:float deviation:float"
     history = read_table(history, needed, "history has")
@@ -293,8 +293,8 @@ def plot_convergence(
             ax.plot(x_final, final[system], **style, clip_on=False)
     ax.set(xlabel="Games", ylabel="Rating")
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), borderaxespad=0.3, handlelength=3)
-    alt = f"Ratings of {counted(len(names), 'system')} after each game up to game "
-    alt += f"{history['game'].max():,}."
+    alt = f"Ratings of {counted(len(names), 'system')} after each of "
+    alt += f"{counted(history['game'].max(), 'game')}."
     notes = "Bands: one deviation on each side."
     notes += " Gray: the other systems." if len(names) > len(looks) else ""
     if len(final):
