@@ -135,9 +135,9 @@ class Clusters:
     #: What intervals generalize to.
     covers: str
 
-    def jackknife(self, parts: Floats, statistic: Statistic) -> tuple[Floats, Floats]:
-        """Compute a statistic of the sums of `parts` (rows, m), and its standard error."""
-        return jackknife(statistic, parts.sum(axis=0), [kind @ parts for kind in self.kinds])
+    def jackknife(self, summands: Floats, statistic: Statistic) -> tuple[Floats, Floats]:
+        """Compute a statistic of the sums of `summands` (rows, m), and its standard error."""
+        return jackknife(statistic, summands.sum(axis=0), [kind @ summands for kind in self.kinds])
 
     def covariances(self, rows: Floats) -> list[Floats]:
         """Compute, by factor, the covariance (m, m) of sums of rows whose expectation is 0."""
@@ -155,11 +155,11 @@ def clusters_of(item: Ints, annotator: Ints | None = None, covers: str = "other 
 
 
 def cluster_jackknife(
-    parts: Floats, clusters: ArrayLike, statistic: Statistic, *, confidence: float = 0.95
+    summands: Floats, clusters: ArrayLike, statistic: Statistic, *, confidence: float = 0.95
 ) -> dict[str, Any]:
     """Compute an interval over G clusters of one factor, with G - 1 degrees of freedom."""
-    place, names = pd.factorize(np.asarray(clusters))
-    estimate, se = clusters_of(place[:, None]).jackknife(parts, statistic)
+    cluster, names = pd.factorize(np.asarray(clusters))
+    estimate, se = clusters_of(cluster[:, None]).jackknife(summands, statistic)
     return t_interval(estimate, se, len(names), confidence=confidence)
 
 
@@ -240,11 +240,16 @@ def t_interval(
     return estimate_columns(estimate, estimate - half, estimate + half, status, **about)
 
 
-def rank_ranges(one: Ints, other: Ints, better: NDArray[np.bool_], n: int) -> dict[str, Floats]:
+def rank_ranges(
+    system: Ints, opponent: Ints, better: NDArray[np.bool_], n: int
+) -> dict[str, Floats]:
     """Compute ranges of ranks from how many systems are significantly better or worse than each.
 
-    Each pair (`one`, `other`) is listed in both directions; `better` is True where the first is
-    significantly better. With p adjusted over all pairs, the ranges have simultaneous coverage.
+    Each pair (`system`, `opponent`) is listed in both directions; `better` is True where the first
+    is significantly better. With p adjusted over all pairs, the ranges have simultaneous coverage.
     """
-    ahead, behind = np.bincount(other[better], minlength=n), np.bincount(one[better], minlength=n)
+    ahead, behind = (
+        np.bincount(opponent[better], minlength=n),
+        np.bincount(system[better], minlength=n),
+    )
     return {"rank_low": 1 + ahead.astype(np.float64), "rank_high": n - behind.astype(np.float64)}

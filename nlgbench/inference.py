@@ -144,19 +144,19 @@ def undefined(n: int, total: int, resamples: str) -> Status:
     return explain("undefined_resamples", n=n, total=total, resamples=resamples)
 
 
-def linked(one: ArrayLike, other: ArrayLike) -> NDArray[np.int64]:
+def linked(starts: ArrayLike, ends: ArrayLike) -> NDArray[np.int64]:
     """Return, for each edge of a bipartite graph, the number of its connected component."""
-    left, right = pd.factorize(np.asarray(one))[0], pd.factorize(np.asarray(other))[0]
-    n = int(left.max(initial=-1)) + 1
-    size = n + int(right.max(initial=-1)) + 1
-    graph = coo_array((np.ones(len(left)), (left, n + right)), shape=(size, size))
-    return np.asarray(connected_components(graph, directed=False)[1][left], dtype=np.int64)
+    start, end = pd.factorize(np.asarray(starts))[0], pd.factorize(np.asarray(ends))[0]
+    n = int(start.max(initial=-1)) + 1
+    size = n + int(end.max(initial=-1)) + 1
+    graph = coo_array((np.ones(len(start)), (start, n + end)), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1][start], dtype=np.int64)
 
 
-def ratio(part: Any, whole: Any) -> Any:
-    """Divide sums over clusters; NaN where the denominator is 0."""
+def ratio(numerator: Any, denominator: Any) -> Any:
+    """Divide sums over clusters; NaN where the second is 0."""
     # Subtracting a cluster's sum from the total can leave a rounding error in place of 0.
-    return part / np.where(np.abs(whole) > 1e-9, whole, np.nan)
+    return numerator / np.where(np.abs(denominator) > 1e-9, denominator, np.nan)
 
 
 def beyond(limit: Any, away: Any, df: Any) -> Floats:
@@ -174,9 +174,9 @@ def bootstrap_counts(strata: ArrayLike, n_resamples: int, rng: np.random.Generat
     counts = np.zeros((n_resamples, len(label)))
     for stratum in range(label.max() + 1):
         members = np.flatnonzero(label == stratum)
-        drawn = rng.integers(len(members), size=(n_resamples, len(members)))
-        drawn += len(members) * np.arange(n_resamples)[:, None]
-        times = np.bincount(drawn.reshape(-1), minlength=n_resamples * len(members))
+        unit = rng.integers(len(members), size=(n_resamples, len(members)))
+        unit += len(members) * np.arange(n_resamples)[:, None]
+        times = np.bincount(unit.reshape(-1), minlength=n_resamples * len(members))
         counts[:, members] = times.reshape(n_resamples, -1)
     return counts
 
@@ -212,6 +212,6 @@ def bootstrap_mean(
     cluster = np.unique(np.asarray(clusters), return_inverse=True)[1]
     sums, sizes = np.bincount(cluster, value), np.bincount(cluster)
     n = len(sums)
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
-    low, high = np.quantile(drawn @ sums / (drawn @ sizes), [0.025, 0.975])
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
+    low, high = np.quantile(counts @ sums / (counts @ sizes), [0.025, 0.975])
     return {"estimate": float(value.mean()), "ci_low": float(low), "ci_high": float(high)}

@@ -68,15 +68,15 @@ def draw_groups(table: pd.DataFrame, xlabel: str) -> Drawing:
     axes = axes_for(None, TWO_COLUMN, height, **grid)
     texts = []
     for ax, panel in zip(axes, panels, strict=True):
-        drawn = table[table["panel"] == panel]
+        pairs = table[table["panel"] == panel]
         draw_reference(ax, 0)
         for is_all, color in ((True, ACCENT), (False, ESTIMATE)):
-            marks = drawn[(drawn["row"] == ALL) == is_all]
+            marks = pairs[(pairs["row"] == ALL) == is_all]
             draw_estimates(ax, marks["row"].map(rows.index), marks, nested=True, color=color)
         ax.set_title(panel.replace("_", " "), loc="left")
         ax.set_xlabel(xlabel)
-        values = map(two_decimals, drawn["estimate"])
-        texts.append(f"{panel}: {', '.join(map(' '.join, zip(drawn['row'], values, strict=True)))}")
+        values = map(two_decimals, pairs["estimate"])
+        texts.append(f"{panel}: {', '.join(map(' '.join, zip(pairs['row'], values, strict=True)))}")
     label_rows(axes[0], rows)
     alt = f"{xlabel} by group of items{describe_intervals(table)}: {'; '.join(texts)}."
     return as_drawing(axes, table, alt, NESTED)

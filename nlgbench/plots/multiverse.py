@@ -53,7 +53,7 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     table = table.assign(**texts.fillna(""))
     groups = table.sort_values("paper", ascending=False, kind="stable")
     scalings, lengths = (groups[name].unique().tolist() for name in ("scaling", "length"))
-    looks = {
+    styles = {
         (scaling, length): (marker, color, color if length == lengths[0] else "none")
         for scaling, (marker, color) in zip(scalings, LOOKS, strict=False)
         for length in lengths
@@ -61,7 +61,7 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     systems = list(table["system"].unique())
     axes = axes_for(ax, TWO_COLUMN, 2.7 * len(systems), n=len(systems))
     for panel, system in zip(axes, systems, strict=True):
-        _draw_strips(panel, table[table["system"] == system], looks)
+        _draw_strips(panel, table[table["system"] == system], styles)
         if len(systems) > 1:
             panel.set_ylabel(f"Estimate for {system}")
     handles = [
@@ -72,7 +72,7 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
             face=face,
             markersize=3,
         )
-        for (scaling, length), (marker, color, face) in looks.items()
+        for (scaling, length), (marker, color, face) in styles.items()
     ]
     diamond = mark("the paper's choice", "D", ACCENT, face="none", markersize=5.8)
     legend_below(axes[-1], [*handles, diamond], ncols=3)
@@ -92,7 +92,7 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
     return as_drawing(axes, table, alt)
 
 
-def _draw_strips(ax: Axes, table: pd.DataFrame, looks: dict[tuple, tuple]) -> None:
+def _draw_strips(ax: Axes, table: pd.DataFrame, styles: dict[tuple, tuple]) -> None:
     """Draw a strip per score and number of neighbors, with a column per scaling and length."""
     values = sorted(table["n_neighbors"].unique())
     ticks, names = [], []
@@ -101,9 +101,9 @@ def _draw_strips(ax: Axes, table: pd.DataFrame, looks: dict[tuple, tuple]) -> No
         start = block * (len(values) + 1.5)
         for number, value in enumerate(values):
             strip = rows[rows["n_neighbors"] == value].set_index(["scaling", "length"])
-            for n, (group, (marker, color, face)) in enumerate(looks.items()):
+            for n, (group, (marker, color, face)) in enumerate(styles.items()):
                 points = strip[strip.index == group]
-                x = np.full(len(points), start + number + (n - (len(looks) - 1) / 2) * 0.14)
+                x = np.full(len(points), start + number + (n - (len(styles) - 1) / 2) * 0.14)
                 style: dict[str, Any] = {"marker": marker, "edgecolor": color, "facecolor": face}
                 ax.scatter(x, points["estimate"], s=5, linewidth=0.5, **style)
                 paper = points["paper"].to_numpy(dtype=bool)

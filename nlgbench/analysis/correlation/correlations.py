@@ -232,12 +232,12 @@ def _correlate_groups(
     tables = []
     for group, rows in judged.rows.groupby(judged.rows["item_id"].map(group_of), sort=False):
         inside = judged._replace(rows=rows.reset_index(drop=True), n_outputs=n_outputs[group])
-        found = scored.loc[scored["output_id"].isin(rows["output_id"]), "evaluator"].unique()
+        scored_here = scored.loc[scored["output_id"].isin(rows["output_id"]), "evaluator"].unique()
         few = few_clusters(rows["item_id"].nunique(), "items")
         table = _correlate_judged(
             study,
             inside,
-            dict.fromkeys(map(str, found), "scores"),
+            dict.fromkeys(map(str, scored_here), "scores"),
             options._replace(resample=None) if few else options,
             seed,
         )

@@ -130,12 +130,12 @@ def _draw(
     outputs: pd.DataFrame, is_labeled: NDArray[np.bool_], n: int, design: Design, rng: Generator
 ) -> pd.Series:
     """Draw n outputs of those without a label; return the probabilities of these and the others."""
-    others = outputs[~is_labeled]
-    n = min(n, len(others))
-    if design == "uncertain" and n < len(others):
-        probability = _favor_uncertain(outputs["score"], others["score"], n)
+    unlabeled = outputs[~is_labeled]
+    n = min(n, len(unlabeled))
+    if design == "uncertain" and n < len(unlabeled):
+        probability = _favor_uncertain(outputs["score"], unlabeled["score"], n)
     else:
-        probability = _allocate(outputs["stratum"], others["stratum"], n)
+        probability = _allocate(outputs["stratum"], unlabeled["stratum"], n)
     # Of the running sum of probabilities, each whole number passed is a draw.
     passed = np.floor(probability[~is_labeled].cumsum() + rng.random())
     is_known = is_labeled.copy()
@@ -167,9 +167,9 @@ def labels_of(
     return sample_labels(study, n, dimension=dimension, seed=seed), "weighted"
 
 
-def _allocate(strata: pd.Series, others: pd.Series, n: int) -> pd.Series:
-    """Give each stratum of `others` its share of n, but at least two; return all probabilities."""
-    sizes = others.value_counts()
+def _allocate(strata: pd.Series, unlabeled: pd.Series, n: int) -> pd.Series:
+    """Give each stratum its share of n, but at least two; return the probabilities of all."""
+    sizes = unlabeled.value_counts()
     least = sizes.clip(upper=2 if len(sizes) > 1 else 1)
     if n < least.sum():
         raise ValueError(
@@ -184,8 +184,8 @@ def _allocate(strata: pd.Series, others: pd.Series, n: int) -> pd.Series:
     return strata.map(pd.Series(counts / sizes)).fillna(1.0)
 
 
-def _favor_uncertain(scores: pd.Series, others: pd.Series, n: int) -> pd.Series:
-    """Return probabilities in proportion to the root of p (1 - p), with sum n over `others`."""
+def _favor_uncertain(scores: pd.Series, unlabeled: pd.Series, n: int) -> pd.Series:
+    """Return probabilities in proportion to the root of p (1 - p), with sum n over `unlabeled`."""
     way = "Use design='random' or 'stratified'."
     if scores.isin([0, 1]).all():
         raise ValueError(f"design='uncertain' needs probabilities, not only 0 and 1. {way}")
@@ -194,7 +194,7 @@ def _favor_uncertain(scores: pd.Series, others: pd.Series, n: int) -> pd.Series:
             "design='uncertain' needs scores between 0 and 1. Got "
             f"{scores.min():g} to {scores.max():g}: divide percentages by 100. {way}"
         )
-    if n <= (least := LEAST_PROBABILITY * len(others)):
+    if n <= (least := LEAST_PROBABILITY * len(unlabeled)):
         raise ValueError(
             f"design='uncertain' needs n above {least:g}, because each output has a probability of "
             f"at least {LEAST_PROBABILITY:g}. Got {n}. {way}"
@@ -204,5 +204,5 @@ def _favor_uncertain(scores: pd.Series, others: pd.Series, n: int) -> pd.Series:
         spread = np.maximum(np.sqrt((scores * (1 - scores)).to_numpy()), 1e-6)
         return pd.Series(np.clip(scale * spread, LEAST_PROBABILITY, 1), scores.index)
 
-    scale = brentq(lambda scale: scaled(scale, others).sum() - n, 0, 1e6)
+    scale = brentq(lambda scale: scaled(scale, unlabeled).sum() - n, 0, 1e6)
     return scaled(scale, scores)
