@@ -118,7 +118,7 @@ def _flatten(table: pd.DataFrame) -> pd.DataFrame:
     """Turn an index that names rows into columns, and several levels of columns into one."""
     index = table.index
     is_named = any(name is not None for name in index.names) or index.dtype == object
-    names = ["" if name is None else str(name) for name in index.names]
+    names = [" " * n if name is None else str(name) for n, name in enumerate(index.names)]
     frame = table.reset_index(names=names) if is_named else table
     labels = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     frame = frame.set_axis([" ".join(map(str, filter(None, name))) for name in labels], axis=1)

@@ -22,10 +22,9 @@ from nlgbench.plots.rows import (
     has_interval,
     is_doubtful,
     label_rows,
-    mark,
     name_source,
 )
-from nlgbench.plots.style import ESTIMATE, ONE_COLUMN, TWO_COLUMN, line_look
+from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 from nlgbench.text import counted
 
@@ -85,7 +84,7 @@ def plot_ratings(
     notes = []
     for panel, (method, rows) in zip(axes, panels.items(), strict=True):
         described = _draw_ratings(panel, rows)
-        notes.append(f"{method} {described}" if method else described.capitalize())
+        notes.append(f"{method} {described}" if method else described[:1].upper() + described[1:])
         if len(panels) > 1:
             panel.set_title(method, loc="left")
     first, rows = next(iter(panels.items()))
@@ -110,9 +109,6 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
         draw_estimates(ax, doubtful.index, doubtful, filled=False, linewidth=0, zorder=4)
-        text = "interval missing or unreliable"
-        handle = mark(text, "o", ESTIMATE, face="white")
-        ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(-0.3, 1.0), handlelength=1)
     with_interval = rows[has_interval(rows)]
     ax.set_xlabel("Rating")
     notes = f"ratings{describe_intervals(rows)}"
@@ -121,7 +117,7 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
         notes += f" {'generalizing to' if covers.startswith('other ') else 'over'} {covers}"
     if len(rows) < n_systems:
         notes += f"; {n_systems - len(rows)} of {n_systems} systems omitted: undefined"
-    return f"{notes}."
+    return f"{notes}." + " Open marks: interval missing or unreliable." * bool(len(doubtful))
 
 
 @in_paper_style

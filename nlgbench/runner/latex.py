@@ -1,4 +1,4 @@
-r"""Results as LaTeX: a macro for each number, and booktabs tables that fit their column.
+r"""Results as LaTeX: a macro for each number, booktabs tables that fit their column, and figures.
 
 Both need `pdflatex` with `booktabs`, `graphicx` and `\usepackage[T1]{fontenc}`.
 """
@@ -17,6 +17,8 @@ from nlgbench.runner.run_folder import Folder, Table
 
 #: The most columns of a table that fits in one of two text columns.
 _NARROW = 4
+#: The most pixels of a figure that fits in one of two text columns.
+_COLUMN_PIXELS = 1_000
 #: The most rows of a table that a paper would print.
 _MOST_ROWS = 30
 #: Columns that a paper would print, beside those that identify the rows.
@@ -230,3 +232,16 @@ def tables_tex(names: dict[str, str]) -> str:
     # LaTeX can hold at most 52 floats that are not placed yet.
     paged = [line + r"\clearpage" * (n % 10 == 0) for n, line in enumerate(lines, 1)]
     return SETUP + "\n".join([*paged, ""])
+
+
+def figures_tex(folder: Folder) -> str:
+    """Write one file that includes all figures at print size, with their captions."""
+    floats = []
+    for n, figure in enumerate(folder.figures, 1):
+        is_wide = int.from_bytes(figure.png[16:20], "big") > _COLUMN_PIXELS
+        place = rf"\nlgpath ../{figure.path.relative_to(folder.path).as_posix()}"
+        text = rf"\centering\includegraphics{{{place}}}\caption{{{escape(figure.caption)}}}"
+        name = "figure*" if is_wide else "figure"
+        text = rf"\begin{{{name}}}{text}\label{{fig:{figure.run}-{figure.name}}}\end{{{name}}}"
+        floats.append(text + r"\clearpage" * (n % 10 == 0))
+    return SETUP + "\n".join([*floats, ""])

@@ -83,6 +83,7 @@ def _files(folder: Folder) -> dict[str, str]:
     texts = {f"tables/{name}.tex": text for name, text in tables.items()} | dict(copies.values())
     texts["numbers.tex"] = latex.numbers_tex(folder)
     texts["tables.tex"] = latex.tables_tex(tables)
+    texts["figures.tex"] = latex.figures_tex(folder)
     answers = {table.run: table.frame for table in folder.tables if table.name == _DATASHEET}
     sheets = {"checklist.md": rendered("checklist.md.j2", **_checklist(folder, answers))}
     for run, table in answers.items():

@@ -35,7 +35,7 @@ def test_notes_say_what_intervals_cover_and_doubtful_ones_have_an_open_mark():
     (ax,) = drawn.axes
     omitted = "1 of 4 systems omitted: undefined"
     begin = f"Ratings with 90% intervals (no interval: 1) over outputs; {omitted}."
-    assert drawn.notes == f"{begin} {NESTED}"
+    assert drawn.notes == f"{begin} Open marks: interval missing or unreliable. {NESTED}"
     doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 0]]]
     notes = plot_ratings(RATINGS[:3].assign(covers="other items, these annotators")).notes
