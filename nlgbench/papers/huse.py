@@ -17,7 +17,6 @@ from nlgbench.datasets.huse import TABLE2_OUTPUTS
 from nlgbench.datasets.published import load_printed
 from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release, smaller_than
 from nlgbench.study import Study
-from nlgbench.text import counted, listed
 
 #: Largest half-width of an interval at which we call an estimate accurate.
 ACCURATE = 0.1
@@ -255,26 +254,3 @@ def directions(length: pd.DataFrame, fifty: pd.DataFrame, fewer: pd.DataFrame) -
     ]
     table = pd.DataFrame(rows, columns=["slug", "estimate", "ci_low", "ci_high", "note"])
     return table.assign(system=with_ten["system"])
-
-
-def ties_sentence(scores: pd.DataFrame, moved: pd.DataFrame) -> str:
-    """Describe the effect of the tie rule.
-
-    The sentence states how many outputs change class, and each HUSE-Q that changes.
-
-    >>> row = {"system": "s", "score": "huse_q", "n_neighbors": 16}
-    >>> scores = pd.DataFrame([row | {"ties": "exact", "estimate": 0.6}, row])
-    >>> scores = scores.fillna({"ties": "released", "estimate": 0.5})
-    >>> print(ties_sentence(scores, pd.DataFrame({"output_id": ["o1", "o2"]})))
-    At k = 16, the tie rule changes the classification of 2 outputs, and the HUSE-Q of s (0.600
-    under exact, 0.500 under released).
-    """
-    quality = scores[scores["score"] == "huse_q"]
-    wide = quality.pivot(index="system", columns="ties", values="estimate")
-    changed = wide[(wide["exact"] - wide["released"]).abs() > 1e-9]
-    values = listed(
-        f"{row.Index} ({row.exact:.3f} under exact, {row.released:.3f} under released)"
-        for row in changed.itertuples()
-    )
-    start = f"At k = {scores['n_neighbors'].iloc[0]}, the tie rule changes the classification of"
-    return f"{start} {counted(len(moved), 'output')}, and the HUSE-Q of {values or 'no system'}."

@@ -18,6 +18,7 @@ from scipy import stats
 from nlgbench.analysis.correlation.intervals import interval_of_systems
 from nlgbench.datasets.published import load_claims, load_lists, load_printed
 from nlgbench.papers.claim_rows import claim_rows
+from nlgbench.reported import write_number
 
 PAPER = "judge-the-judges"
 STATISTICS = {
@@ -370,17 +371,15 @@ def printed_table(number: int) -> tuple[pd.DataFrame, dict[str, Any]]:
     rows = rows.assign(criterion=key[0].str.upper(), statistic=key[1].map(names))
     quantities = load_claims(PAPER).set_index("claim_id")["quantity"]
     rows["row"] = rows["claim_id"].map(quantities.str.extract(r" of (.*?)(?: \(| with )")[0])
-    wide = rows.pivot(index="row", columns=["criterion", "statistic"], values="estimate")
-    wide = wide.loc[rows["row"].unique()]
-    follows = rows.pivot(index="row", columns=["criterion", "statistic"], values="follows")
+    marks = rows["follows"].map({True: "", False: "†"})
+    rows["text"] = [write_number(value, 4) for value in rows["estimate"]] + marks
+    wide = rows.pivot(index="row", columns=["criterion", "statistic"], values="text")
     layout = {
-        "table": wide,
+        "table": wide.loc[rows["row"].unique()],
         "caption": f"Table {number} of Garbacea et al. (2019), recomputed from printed tables.",
-        "decimals": 4,
-        "marks": follows.loc[wide.index].map(lambda follows: "" if follows else "†"),
         "note": "† differs from the printed cell; the ledger gives the reason.",
     }
-    return rows.drop(columns=["tolerance", "kind"]), layout
+    return rows.drop(columns=["tolerance", "kind", "text"]), layout
 
 
 def flips() -> pd.DataFrame:

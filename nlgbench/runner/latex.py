@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from nlgbench.reported import digits, readable
+from nlgbench.reported import digits, readable, write_number
 from nlgbench.runner.facts import legible
 from nlgbench.runner.run_folder import Folder, Table
 
@@ -70,28 +70,15 @@ def to_latex(
     *,
     caption: str,
     label: str,
-    decimals: int = 2,
-    marks: pd.DataFrame | None = None,
     note: str = "",
 ) -> str:
-    """Write a table, with marks after its numbers, and a note; omit rows and columns of NaN."""
-
-    def written(value: object) -> str:
-        if pd.isna(value):  # type: ignore[call-overload]
-            return "--"
-        if isinstance(value, float):
-            return f"${value:z.{decimals}f}$"
-        return f"${value}$" if isinstance(value, int) else escape(value)
-
+    """Write a table and a note, without rows and columns of NaN."""
     table = table.dropna(how="all").dropna(how="all", axis=1)
     texts = table.astype(str)
     numeric = [
         texts.iloc[:, n].str.match(r"$|[<−-]?\d", na=True).all() for n in range(table.shape[1])
     ]
-    cells = table.astype(object).map(written)
-    if marks is not None:
-        raised = marks.reindex_like(table).fillna("").map(escape)
-        cells += raised.map(lambda mark: mark and rf"\rlap{{\textsuperscript{{{mark}}}}}")
+    cells = table.astype(object).map(lambda value: "--" if pd.isna(value) else _cell(value))
     n_names = table.index.nlevels
     names = [escape(name or "") for name in table.index.names]
     laid_out = cells.rename(index=escape, columns=escape).rename_axis(columns=lambda _: None)
@@ -106,6 +93,10 @@ def to_latex(
     ).replace(r"\begin{table}", "\\begin{table}\n\\centering")
     note = f"\\par\\smallskip{{\\footnotesize {escape(note)}}}\n" if note else ""
     return text.replace(r"\end{table}", note + r"\end{table}")
+
+
+def _cell(value: object) -> str:
+    return escape(write_number(value, 2) if isinstance(value, float) else value)
 
 
 def macro_name(text: str) -> str:

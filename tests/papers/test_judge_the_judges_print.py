@@ -111,8 +111,8 @@ def test_every_claimed_direction_has_one_evaluator_in_a_fixed_order(claims):
 
 def test_a_printed_table_marks_the_cells_that_do_not_follow():
     cells, layout = printed_table(6)
-    assert layout["table"].shape == layout["marks"].shape == (10, 6)
-    assert (layout["marks"] == "†").to_numpy().sum() == (~cells["follows"]).sum() == 6
+    marked = layout["table"].map(lambda text: text.endswith("†"))
+    assert marked.shape == (10, 6) and marked.to_numpy().sum() == (~cells["follows"]).sum() == 6
     assert cells["statistic"].unique().tolist() == ["τ-b", "Spearman", "Pearson"]
     assert followed().loc["table10"].tolist() == [38, 42, 42, 42]
 

@@ -70,7 +70,7 @@ def test_a_table_is_laid_out_for_a_paper_where_asked_and_kept_in_full_precision(
     long = pd.DataFrame({"evaluator": ["a_b"], "tau": [1 / 3]})
     wide = long.set_index("evaluator")
     run.table(long, "plain")
-    run.table(long, "agreement", layout={"table": wide, "caption": "Who agrees.", "decimals": 3})
+    run.table(long, "agreement", layout={"table": wide, "caption": "Who agrees."})
     folder = tmp_path / "tables"
     kept = sorted(path.name for path in folder.iterdir())
     assert kept == ["agreement.csv", "agreement.tex", "plain.csv"]
@@ -79,7 +79,7 @@ def test_a_table_is_laid_out_for_a_paper_where_asked_and_kept_in_full_precision(
     tex = (folder / "agreement.tex").read_text(encoding="utf-8")
     assert r"\caption{Who agrees. Source: simulated.}" in tex
     assert r"\label{tab:agreement}" in tex
-    assert r"a\_b & $0.333$ \\" in tex
+    assert r"a\_b & 0.33 \\" in tex
 
 
 def test_without_an_output_folder_nothing_is_written(tmp_path, monkeypatch):
