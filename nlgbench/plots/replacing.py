@@ -63,12 +63,12 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     for lane in map(int, np.flatnonzero(rows["estimate"].isna())):
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
         note = f"untested: {rows['status'][lane].replace('_', ' ')}"
-        advantages.text(0.02, lane, note, fontsize=6.5, va="center", bbox=box)
+        advantages.text(0.51, lane, note, fontsize=6.5, va="center", bbox=box)
     for panel in (least, advantages):
         label_rows(panel, table["label"].tolist(), ruled=True)
     least.set_xlim(0, 1.1 * np.nanmax([epsilon, *table["least_epsilon"]]))
     least.set_xlabel("Least epsilon to replace half of annotators")
-    advantages.set_xlim(0, 1)
+    advantages.set_xlim(float(np.nanmin([0.5, *(rows[["estimate", "ci_low"]] - 0.02).min()])), 1)
     advantages.set_xlabel("Advantage probability (rho)")
     texts = ", ".join(results["label"] + " " + results["omega"].map("{:.2f}".format))
     alt = f"Share of annotators replaced at epsilon {epsilon:g}: {texts}."
