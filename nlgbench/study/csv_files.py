@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import math
+import os
 import re
 import sys
 import zlib
@@ -75,9 +76,10 @@ def declared(line: str) -> list[Column]:
 
 def why_no_file(path: Path) -> str:
     """Explain why a path is not a file that can be read."""
-    if path.is_dir():
+    # Unlike those of Path, these functions accept a name that is too long for a file.
+    if os.path.isdir(path):  # noqa: PTH112
         return f"{path} is a folder: name a file in it, or a pattern of its files."
-    if path.exists():
+    if os.path.exists(path):  # noqa: PTH110
         return f"{path} is a pipe or a device, not a file: save its content as a file."
     siblings = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
     return f"there is no file {path}.{did_you_mean(path.name, siblings)}"
@@ -85,7 +87,7 @@ def why_no_file(path: Path) -> str:
 
 def read_text(path: Path) -> str:
     """Read a UTF-8 file, unpacked if its name ends in .gz; explain why other files are rejected."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113
         raise FileNotFoundError(why_no_file(path))
     if path.suffix == ".gz":
         limit = max(_UNPACKED[0], _UNPACKED[1] * path.stat().st_size)

@@ -36,6 +36,9 @@ _LARGEST = 5_000_000
 #: mean by at most 5% of its scale. `_RARE` is a strict level, because the test runs on every study.
 _GAP, _RARE = 0.05, 0.001
 
+#: The least share of judged items with judgments of several systems that is usual.
+_SHARED = 0.5
+
 #: The least share of a system's scores above all others, if they are on another scale.
 _ABOVE = 0.75
 
@@ -427,6 +430,13 @@ def _incomparable(study: Study, answers: pd.DataFrame) -> list[str]:
     lacking = int((~machines.isin(answers["output_id"])).sum())
     if lacking:
         lines.append(f"{lacking:,} of {len(machines):,} outputs of systems are not judged.")
+        of_systems = answers.loc[answers["output_id"].isin(machines), ["item_id", "system"]]
+        shared = of_systems.drop_duplicates().groupby("item_id").size() > 1
+        if 0 < shared.mean() < _SHARED:
+            lines.append(
+                f"only {shared.sum():,} of {len(shared):,} judged items have judgments of several "
+                "systems, and differences in means rest on these."
+            )
     for column, noun, means in (
         ("annotator_id", "annotators", "stricter annotators make systems look worse"),
         ("item_id", "items", "harder items make systems look worse"),

@@ -160,6 +160,7 @@ MALFORMED = {
     "JSON Lines in JSON": (raw("u.json", "{}\n{}\n"), ["rename it to .jsonl"]),
     "JSON of numbers": (raw("u.json", "[1, 2]"), ["record 1", "an object"]),
     "JSON with a key twice": (raw("u.json", '{"a": 1, "a": 2}'), ["has the key 'a' twice"]),
+    "a file name too long": (table(file="r" * 300 + ".csv"), ["there is no file"]),
     "half a pair": (raw("u.json", '[{"item": "\\ud800"}]'), ["u.json contains an unpaired"]),
     "JSON with other rows": (raw("u.json", LISTS, "rows: data"), ["no 'data': correct"]),
     "JSON with other levels": (
