@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 import nlgbench as nb
-from nlgbench.analysis.huse.diagnosis import Boundary
 from nlgbench.explorer import view
 from nlgbench.explorer.items import truncate
 from nlgbench.explorer.view import Values, View, choice
 from nlgbench.plots.style import SCORE_NAMES
+
+if TYPE_CHECKING:
+    from nlgbench.analysis.huse.diagnosis import Boundary
 
 #: The largest number of characters shown of a neighbor's text.
 N_PREVIEW = 60

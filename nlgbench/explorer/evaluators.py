@@ -14,7 +14,6 @@ from nlgbench.explorer import view
 from nlgbench.explorer.stored import name_run
 from nlgbench.explorer.tables import SCORE, output_table
 from nlgbench.explorer.view import Values, View, choice
-from nlgbench.plots.rows import interval_name
 from nlgbench.plots.style import ESTIMATE, TWO_COLUMN
 from nlgbench.study import Study
 from nlgbench.text import counted
@@ -69,14 +68,14 @@ class EvaluatorsView(View):
             rows = self.rows(values)
             rows = rows[rows["statistic"] == "spearman"].sort_values("estimate", ascending=False)
             cells = [[label(row["evaluator"]), *view.estimated(row)] for _, row in rows.iterrows()]
-            columns = ["evaluator", "Spearman", interval_name(rows)]
+            columns = ["evaluator", "Spearman", view.interval_name(rows)]
             scatter = {"figure": "scatter", "dimension": values["dimension"]}
             opens = [view.jump(self.name, **scatter, evaluator=name) for name in rows["evaluator"]]
             side = [view.describe_table("Scatter plot of an evaluator", columns, cells, opens)]
         elif self.possible("correlate"):
             rows = labelled(self.rows(values))
             cells = [[row["statistic"], *view.estimated(row)] for _, row in rows.iterrows()]
-            columns = ["correlation", "estimate", interval_name(rows)]
+            columns = ["correlation", "estimate", view.interval_name(rows)]
             caption = f"Agreement over {rows['n'].max():,} outputs"
             side = [view.describe_table(caption, columns, cells)]
         return {"main": [view.image(self.drawings(values)[0])], "side": side}

@@ -9,7 +9,6 @@ from nlgbench.explorer import view
 from nlgbench.explorer.stored import name_run
 from nlgbench.explorer.tables import SCORE
 from nlgbench.explorer.view import Values, View, choice
-from nlgbench.plots.rows import interval_name
 from nlgbench.study import Study
 
 
@@ -53,7 +52,7 @@ class SystemsView(View):
         opens = [view.jump("outputs", preset="worst", system=name, by=dimension) for name in names]
         systems = comparison.systems.iterrows()
         rows = [[label(row["system"]), *view.estimated(row)] for _, row in systems]
-        interval = interval_name(comparison.details)
+        interval = view.interval_name(comparison.details)
         ranked = view.describe_table("Systems", ["system", "mean", interval], rows, opens)
         ranks = comparison.pairs[["system", "opponent"]].map(names.index)
         better = ranks["system"] < ranks["opponent"]

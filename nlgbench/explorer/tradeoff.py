@@ -7,8 +7,16 @@ from typing import Any
 import pandas as pd
 
 import nlgbench as nb
-from nlgbench.explorer.view import Values, View, describe_table, estimated, image, jump, several
-from nlgbench.plots.rows import interval_name
+from nlgbench.explorer.view import (
+    Values,
+    View,
+    describe_table,
+    estimated,
+    image,
+    interval_name,
+    jump,
+    several,
+)
 from nlgbench.plots.style import SCORE_NAMES
 
 

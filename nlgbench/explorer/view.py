@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
 import nlgbench as nb
 from nlgbench.study import Study
@@ -171,6 +172,13 @@ def area(ax: Axes, y: float, x: float | None = None) -> list[float]:
 def keywords(options: Mapping[str, Any]) -> str:
     """Write arguments as code."""
     return ", ".join(f"{name}={value!r}" for name, value in options.items())
+
+
+def interval_name(rows: pd.DataFrame) -> str:
+    """Name the intervals of a table; see `nlgbench.plots.rows`."""
+    from nlgbench.plots import rows as plotted  # here, because it imports Matplotlib
+
+    return plotted.interval_name(rows)
 
 
 def written(value: float, digits: int = 2) -> str:

@@ -10,7 +10,6 @@ import nlgbench as nb
 from nlgbench.explorer import view
 from nlgbench.explorer.tables import list_verdicts
 from nlgbench.explorer.view import Values, View, choice
-from nlgbench.plots.rows import interval_name, is_doubtful
 from nlgbench.study import Study
 
 #: The largest number of systems for which the numbers in the matrix are readable.
@@ -37,7 +36,7 @@ class VotesView(View):
             opens[pair] = view.jump("outputs", preset="better", a=a, b=b, by=decided_by)
             n = str(row["n_games"])
             rows.append([f"{label(a)} / {label(b)}", *view.estimated(row), n])
-        columns = ["pair", "win rate", interval_name(rates), "n"]
+        columns = ["pair", "win rate", view.interval_name(rates), "n"]
         pairs = view.describe_table("Pairs of systems", columns, rows, list(opens.values()))
         matrix, *ratings = self.drawings(values)
         # In the order of `plot_win_rates`.
@@ -49,6 +48,8 @@ class VotesView(View):
 
     def says(self, values: Values) -> str:
         """State why ratings are missing, and which win rates are shown."""
+        from nlgbench.plots.rows import is_doubtful
+
         rates, ratings = self.counted(values)
         reasons = "; ".join(ratings.loc[is_doubtful(ratings), "reason"].unique())
         if (n := rates["system"].nunique()) == len(ratings):
