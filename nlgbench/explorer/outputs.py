@@ -163,8 +163,9 @@ class OutputsView(View):
         """Lay out a page of the table, or the open item."""
         selection = self.selection(values)
         if self.opened is None:
-            table, kept = self._page(selection, self.sorting(values)), ("preset", "scores")
-            chosen = {name: values.get(name) for name in (*kept, *self.needs[values["preset"]])}
+            table = self._page(selection, self.sorting(values))
+            names = ("preset", "scores", *self.needs[values["preset"]])
+            chosen = {name: values.get(name) for name in names}
             if len(selection) or self.settle(chosen) == values:
                 return {"main": [table]}
             clear = {"type": "action", "label": "Clear filters", "sends": jump(self.name, **chosen)}

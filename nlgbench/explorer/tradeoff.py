@@ -48,7 +48,9 @@ class TradeoffView(View):
             rows.append([self.study.label(system), *scores])
         opens = [jump("outputs", systems=[system]) for system in values["systems"]]
         columns = ["system", *SCORE_NAMES.values()]
-        side = [describe_table(f"Scores ({interval_name(scored)})", columns, rows, opens)]
+        side = [
+            describe_table(f"Scores ({interval_name(scored)})", columns, rows, opens, kinds=None)
+        ]
         return {"main": [image(self.drawings(values)[0])], "side": side}
 
     def drawings(self, values: Values) -> list[nb.Drawing]:

@@ -39,11 +39,14 @@ class VotesView(View):
         columns = ["pair", "win rate", view.interval_name(rates), "n"]
         pairs = view.describe_table("Pairs of systems", columns, rows, list(opens.values()))
         matrix, *ratings = self.drawings(values)
-        # In the order of `plot_win_rates`.
+        # As in `plot_win_rates`: the best first, and each pair in the row of its better system.
         means = rates.groupby("system")["estimate"].mean().sort_values(ascending=False)
         positions = {name: n for n, name in enumerate(means.index)}
-        cells = (view.area(matrix.axes[0], positions[a], positions[b]) for a, b in opens)
-        areas = zip(cells, opens.values(), strict=True)
+        areas = (
+            (view.area(matrix.axes[0], positions[a] + 0.5, positions[b] - 0.5), sends)
+            for (a, b), sends in opens.items()
+            if positions[a] < positions[b]
+        )
         return {"main": [view.image(matrix, areas), *map(view.image, ratings)], "side": [pairs]}
 
     def says(self, values: Values) -> str:
