@@ -34,7 +34,9 @@ _HIDDEN = [
         "prediction_status",
     ),
 ]
-_ESTIMATES = ("estimate", "recomputed")
+#: Numbers that are compared digit by digit.
+_COMPARED = ("published", "recomputed")
+_ESTIMATES = ("estimate", *_COMPARED)
 _HEADINGS = {"slug": "statement", "p_adjusted": "adjusted p", "p_value": "p"}
 #: Values that stand for something else in a column.
 _VALUES = {
@@ -108,6 +110,8 @@ def _write_cells(name: str, block: pd.DataFrame) -> tuple[list[str], bool]:
     kinds = block.dtypes
     if not all(pd.api.types.is_numeric_dtype(kind) and kind.kind != "b" for kind in kinds):
         return [_write_text(name, value) for value in block.iloc[:, 0]], False
+    if name in _COMPARED:
+        return [f"{x:.4g}".replace("-", "−").replace("nan", "") for x in block.iloc[:, 0]], True
     is_sparse = len(block) > 0 and block.iloc[:, 0].isna().mean() > 2 / 3
     if is_sparse and name not in _ESTIMATES:  # takes more space than it is worth
         return [""] * len(block), True
@@ -167,7 +171,7 @@ def _write_text(name: str, value: object) -> str:
     if value is None or value is pd.NA:
         return ""
     text = _VALUES.get(name, {}).get(str(value), str(value))
-    is_name = " " not in text and name != "text" and not name.endswith("_id")
+    is_name = not {" ", "/"} & {*text} and name != "text" and not name.endswith("_id")
     return text.replace("_", " ") if is_name else text
 
 

@@ -100,14 +100,19 @@ def for_reading(rows: pd.DataFrame) -> str:
     notes = {reason: str(n) for n, reason in enumerate(filter(None, rows["reason"].unique()), 1)}
     table = rows[["claim_id", "source", "run", "published", "recomputed", "verdict"]].assign(
         claim_id=(rows["claim_id"] + " (" + rows["variant"] + ")").str.removesuffix(" ()"),
-        recomputed=[
-            _short(value) if pd.isna(low) else f"{value:.4g} [{low:.3g},{high:.3g}]"
-            for value, low, high in rows[["recomputed", "ci_low", "ci_high"]].to_numpy()
-        ],
+        recomputed=with_interval(rows),
         note=rows["reason"].map(notes).fillna(""),
     )
     foot = [_filled(visible(f"{number}. {reason}")) for reason, number in notes.items()]
     return "\n".join([fitted(table), "", *foot, ""])
+
+
+def with_interval(rows: pd.DataFrame) -> list[str]:
+    """Write recomputed values so precisely that they can be compared with printed ones."""
+    return [
+        short(value) if pd.isna(low) else f"{value:.4g} [{low:.3g},{high:.3g}]"
+        for value, low, high in rows[["recomputed", "ci_low", "ci_high"]].to_numpy()
+    ]
 
 
 def degrees(directory: Path) -> str:
@@ -121,7 +126,7 @@ def degrees(directory: Path) -> str:
     return "\n\n".join(["Printed and recomputed numbers, by paper:", fitted(papers), note])
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
     """Write a cell for reading: numbers with four significant digits, empty if undefined."""
     if isinstance(value, float):
         return "" if pd.isna(value) else f"{value:.4g}"
@@ -136,7 +141,7 @@ def fitted(frame: pd.DataFrame) -> str:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    texts = {str(name): [_short(cell) for cell in frame[name]] for name in frame}
+    texts = {str(name): [short(cell) for cell in frame[name]] for name in frame}
     texts = {name: column for name, column in texts.items() if any(column)}
     for name, column in texts.items():
         table.add_column(name, overflow="fold", no_wrap=max(map(len, column)) < 18)

@@ -20,7 +20,7 @@ from nlgbench.analysis.reproduction import by_paper
 from nlgbench.datasets.published import load_claims, study_title
 from nlgbench.plots.reproduction import plot_reproduction
 from nlgbench.reported import MOST_ROWS, readable
-from nlgbench.runner import claims, latex, run_folder, runs
+from nlgbench.runner import claims, latex, listing, run_folder, runs
 from nlgbench.runner.facts import legible
 from nlgbench.runner.gathering import degrees, recomputed
 from nlgbench.runner.run_folder import Folder, Run, Table
@@ -244,11 +244,13 @@ def _verdicts(ledger: pd.DataFrame) -> pd.DataFrame:
 
 def _ledger(ledger: pd.DataFrame) -> pd.DataFrame:
     """Lay out the ledger for reading."""
-    table = ledger.rename(columns={"published": "printed"})
+    table = ledger.assign(
+        printed=ledger["published"].map(listing.short), recomputed=listing.with_interval(ledger)
+    )
     variant = ("(" + ledger["variant"] + ")").where(ledger["variant"] != "", "")
     table["claim or result"] = (ledger["claim_id"] + " " + variant).str.strip()
     table["data"] = (ledger["source"] + ", " + ledger["run"]).str.removesuffix(", ")
-    columns = "claim or result, printed, recomputed, ci_low, ci_high, verdict, data, reason"
+    columns = "claim or result, printed, recomputed, verdict, data, reason"
     return table[columns.split(", ")]
 
 
