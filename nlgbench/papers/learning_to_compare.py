@@ -341,9 +341,11 @@ def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0)
     printed values of Table 1, 2 or 5 for the tasks of the data sets.
     """
     rows = table[table["statistic"] == "spearman"]
-    ranges = rows.agg("({0.lowest:.2f} to {0.highest:.2f})".format, axis=1)
     text = pd.Series(write_estimates(rows), rows.index)
-    text = text.where(rows["ci_low"].notna(), text + " " + ranges)
+    if "lowest" in rows:
+        pairs = zip(rows["lowest"], rows["highest"], strict=True)
+        ranges = [f" ({low:.2f} to {high:.2f})" for low, high in pairs]
+        text = text.where(rows["ci_low"].notna(), text + ranges)
     names = {METHODS[0]: "full model", ADVERSARIAL: "w/o comparison"} if number == 5 else {}
     rows = rows.assign(text=text, evaluator=rows["evaluator"].replace(names))
     wide = rows.pivot(index=["evaluator", "supervision"], columns="data", values="text")
