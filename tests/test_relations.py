@@ -117,7 +117,8 @@ def by_judgments(study):
     comparison, dimension = analyze("compare_systems", study), study.main_dimension
     tables = {"systems": comparison.systems, "pairs": comparison.pairs}
     tables |= {"stops": analyze("sequential", study).stops}
-    tables |= {"corrected_systems": analyze("corrected_quality", study).systems}
+    corrected = analyze("corrected_quality", study)
+    tables |= {"corrected_systems": corrected.systems, "corrected_pairs": corrected.pairs}
     replaced = analyze("replaces", study)
     tables |= {"replaced_evaluators": replaced.evaluators, "replaced_details": replaced.details}
     scored = add_sentinels(study, dimension=dimension)

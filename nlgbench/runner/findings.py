@@ -284,8 +284,11 @@ def _corrected_pair(facts: Facts) -> str:
         return ""
     best, second = ranked.iloc[:2]
     where: Where = {"method": "corrected", "system": best, "opponent": second}
+    pair = facts.rows("corrected_pairs", where)
+    if pair.empty:
+        return ""
     difference = facts.number("corrected_pairs", where)
-    verdict = facts.rows("corrected_pairs", where)["verdict"].iloc[0] or "not tested"
+    verdict = pair["verdict"].iloc[0] or "not tested"
     return f"; {facts.name(best)} minus {facts.name(second)} is {difference} ({verdict})"
 
 

@@ -27,7 +27,7 @@ def input_of(frame: pd.DataFrame, names: Sequence[str], places: pd.DataFrame) ->
 
 def _are_texts(cells: pd.Series) -> bool:
     filled = cells[cells.str.strip() != ""]
-    n_words = filled.str.count(r"\S\s+\S") + filled.str.count(r"[\u3040-\u9fff]") / 4
+    n_words = filled.str.count(r"\S\s+\S") + filled.str.count("[\u3040-\u9fff]") / 4
     return len(filled) > 0 and bool(n_words.mean() >= 1)
 
 
