@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
-import pickle
 import secrets
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -18,9 +14,6 @@ from typing import TYPE_CHECKING
 from nlgbench.datasets.public import is_public, open_named
 from nlgbench.explorer.opening import explore
 from nlgbench.explorer.stored import stored_tables
-from nlgbench.files import replace_bytes
-from nlgbench.hashing import content_hash
-from nlgbench.study import Study
 from nlgbench.study.study import why_no_study
 
 if TYPE_CHECKING:
@@ -34,7 +27,7 @@ HOST = "127.0.0.1"
 _PORT = 8866
 #: Seconds until a kernel without a connected page ends, for example if the browser was killed.
 _IDLE = 60
-_IMPORT = "from nlgbench.explorer.serve import explore_or_explain, read_once\n\n"
+_IMPORT = "from nlgbench.explorer.serve import explore_or_explain\n\n"
 
 # The parts of JupyterLab that the app needs: those for widgets.
 _EXTENSIONS = [
@@ -61,16 +54,8 @@ def serve(folder: Path | None, port: int | None, runs: Path, say: Callable[[str]
         name = None if folder is None else os.fspath(folder)
         if folder is not None and not is_public(name):
             name = os.fspath(folder.resolve())
-        arguments = f"{name!r}, {scratch!r}"
-        reading = [sys.executable, "-c", f"{_IMPORT}read_once({arguments})"]
-        arguments += f", {os.fspath(runs.resolve())!r}"
-        # In another process, which frees its memory; pages report errors.
-        reader = subprocess.Popen(reading, stderr=subprocess.DEVNULL)
-        try:
-            app = _app(Path(scratch), f"{_IMPORT}explore_or_explain({arguments})", port)
-            reader.wait()
-        finally:
-            reader.kill()
+        code = f"{_IMPORT}explore_or_explain({name!r}, {os.fspath(runs.resolve())!r})"
+        app = _app(Path(scratch), code, port)
         from tornado.ioloop import IOLoop  # installed with Voila
 
         # The loop starts after the port is open, so the printed address works at once.
@@ -83,32 +68,17 @@ def serve(folder: Path | None, port: int | None, runs: Path, say: Callable[[str]
             app.clear_instance()
 
 
-def explore_or_explain(name: str | None, scratch: str, runs: str) -> Explorer | None:
+def explore_or_explain(name: str | None, runs: str) -> Explorer | None:
     """Open the explorer in a page, or list what is wrong with the study."""
     from nlgbench.explorer.widget import Explorer
 
     try:
-        study = read_once(name, scratch)
-        if name is None or study is None:
+        if name is None:
             return explore()
-        return Explorer(study, stored=partial(stored_tables, name, Path(runs)))
+        return Explorer(open_named(name), stored=partial(stored_tables, name, Path(runs)))
     except (OSError, ValueError) as error:
         print(error)
         return None
-
-
-def read_once(name: str | None, scratch: str) -> Study | None:
-    """Read a study, or load it from a private folder if it was read before and is unchanged."""
-    if name is None:
-        return None
-    key = "public" if is_public(name) else content_hash(Path(name))
-    path = Path(scratch) / f"{key}.pickle"
-    if path.exists():
-        return pickle.loads(path.read_bytes())
-    study = open_named(name)
-    with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):  # its own functions
-        replace_bytes(path, pickle.dumps(study))
-    return study
 
 
 def _set_xsrf_cookie(page: RequestHandler, **_: object) -> None:

@@ -173,10 +173,10 @@ class Facts:
         return text
 
     def reason(self, table: str, where: Where | None = None) -> str:
-        """Write the reason of the first row."""
-        text = str(self.rows(table, where)["reason"].iloc[0])
-        self._add(table, where, column="reason", aggregate="first", subject=text)
-        return text
+        """Write the reason of the first row; as an example, if others have another one."""
+        reasons = self.rows(table, where)["reason"].astype(str)
+        self._add(table, where, column="reason", aggregate="first", subject=reasons.iloc[0])
+        return "for example, " * (len({*reasons}) > 1) + reasons.iloc[0]
 
     def listing(
         self,

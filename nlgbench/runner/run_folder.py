@@ -42,7 +42,8 @@ class Figure:
         first = re.match(r".*?(?:\b[a-z]\w*|[)\]])\.(?= |$)", text)
         shown = first[0] if first else text
         if len(shown) > _LONG:
-            shown = shown.partition(": ")[0].removesuffix(".") + "."
+            # Up to a colon that is not within parentheses.
+            shown = re.split(r": (?![^(]*\))", shown)[0].removesuffix(".") + "."
         return " ".join(filter(None, [shown, self.notes, source]))
 
     @property

@@ -122,7 +122,7 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
             for line, names in _by_line(rule, study, answers.items()).items()
         ]
 
-    limits = [*_outliers(study), *_other_scales(study), *_odd_scores(study)]
+    limits = [*each(_disconnected), *_outliers(study), *_other_scales(study), *_odd_scores(study)]
     if not study.persons:
         limits.append(
             "annotators are positions in a file, not necessarily persons: intervals generalize to "
@@ -143,7 +143,8 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
     if len(study.dimensions) > 1 and "quality" not in study.settings:
         limits.append(
             f"several dimensions ({', '.join(study.dimensions)}), none of which is declared as "
-            "quality: set `settings: quality`, or pass dimension= to each analysis."
+            f"quality: notebooks use {study.main_dimension}, and by others systems may rank "
+            "differently. Set `settings: quality`, or pass dimension= to each analysis."
         )
     if tokenizer := tokenizer_for(study.outputs["text"]):
         limits.append(
@@ -437,6 +438,14 @@ def _incomparable(study: Study, answers: pd.DataFrame) -> list[str]:
                 f"only {shared.sum():,} of {len(shared):,} judged items have judgments of several "
                 "systems, and differences in means rest on these."
             )
+    return lines
+
+
+def _disconnected(_: Study, answers: pd.DataFrame) -> list[str]:
+    """Report systems that share no items or annotators, which no analysis can compare."""
+    lines: list[str] = []
+    if "choice" in answers:
+        return lines
     for column, noun, means in (
         ("annotator_id", "annotators", "stricter annotators make systems look worse"),
         ("item_id", "items", "harder items make systems look worse"),

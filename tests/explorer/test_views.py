@@ -187,19 +187,6 @@ def test_a_view_is_computed_once_for_the_same_values(monkeypatch):
     assert tell(widget, type="open", view="systems")["parts"] == parts
 
 
-def test_a_study_is_read_again_only_if_its_files_changed(monkeypatch, tmp_path):
-    folder, scratch = tmp_path / "study", tmp_path / "scratch"
-    scratch.mkdir()
-    small("votes").write(folder)
-    first = serve.read_once(str(folder), str(scratch))
-    monkeypatch.setattr(serve, "open_named", lambda _: 1 / 0)
-    again = serve.read_once(str(folder), str(scratch))
-    pd.testing.assert_frame_equal(again.preferences, first.preferences)
-    (folder / "notes.txt").touch()
-    with pytest.raises(ZeroDivisionError):
-        serve.read_once(str(folder), str(scratch))
-
-
 def test_results_of_a_run_are_used_for_the_arguments_that_it_had(tmp_path):
     study, options = small("judges"), {"dimension": "quality", "include_human": False}
     comparison = nb.compare_systems(study, **options)
@@ -281,5 +268,5 @@ def test_an_export_sends_the_files_and_an_error_is_said(monkeypatch):
 
 def test_a_page_lists_what_is_wrong_with_its_study(tmp_path, capsys):
     (tmp_path / "outputs.csv").write_text("output_id,item_id,system\n1,1,\n")
-    assert serve.explore_or_explain(*[str(tmp_path)] * 3) is None
+    assert serve.explore_or_explain(*[str(tmp_path)] * 2) is None
     assert "column 'system' must not be empty" in capsys.readouterr().out
