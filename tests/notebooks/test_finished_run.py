@@ -208,13 +208,13 @@ def test_readme_states_findings_of_the_released_run(made):
     readme_has(f"any of {sum(rows['rank_low'] == 1)} systems may be the best")
     wins = fact(made, "09-judges-and-people", table="alpaca_eval", column="estimate")
     games = fact(made, "09-judges-and-people", table="alpaca_eval", column="n_clusters")[0]
-    readme_has("of {} [{}, {}]".format(*wins), f"in {games} comparisons")
+    readme_has("of {} [{}, {}]".format(*wins), f"over {games} prompts")
 
 
 def test_readme_reports_how_many_numbers_were_recomputed(made):
     n = released(made, "recomputed.csv")["outcome"].value_counts()
-    readme_has(f"Of {n.sum():,} numbers, {n['recomputed and equal']} are", f"{n['differs']} differ")
-    readme_has(f"{n['derived from other published numbers']} follow")
+    readme_has(f"Of {n.sum():,} numbers, {n['recomputed and equal']} match", f"{n['differs']} differ")
+    readme_has(f"{n['derived from other published numbers']} match when derived")
     readme_has(f"{n['not recomputable']} cannot be recomputed")
 
 
