@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import Replacement
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
-from nlgbench.plots.rows import draw_estimates, label_rows
+from nlgbench.plots.rows import describe_intervals, draw_estimates, label_rows
 from nlgbench.plots.style import ESTIMATE, TWO_COLUMN
 from nlgbench.status import Unsupported
 
@@ -43,7 +43,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     >>> study = nb.simulate("own", n_annotators=4, seed=1)
     >>> found = nb.replaces_annotators(study, epsilon=0.1, agreement="rmse")
     >>> plot_replacement(found).alt.split(". ")[0]
-    'Share of annotators replaced at epsilon 0.1: close 1.00, coarse 0.00, blind 0.00'
+    'Least epsilon at which evaluators replace half of the annotators: close 0.00, coarse 0.25, blind 0.83'
     """
     table = result.evaluators.merge(result.details, on="evaluator")
     results = table[table["omega"].notna()]
@@ -70,8 +70,10 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     least.set_xlabel("Least epsilon to replace half of annotators")
     advantages.set_xlim(float(np.nanmin([0.5, *(rows[["estimate", "ci_low"]] - 0.02).min()])), 1)
     advantages.set_xlabel("Advantage probability (rho)")
-    texts = ", ".join(results["label"] + " " + results["omega"].map("{:.2f}".format))
-    alt = f"Share of annotators replaced at epsilon {epsilon:g}: {texts}."
+    texts = ", ".join(results["label"] + " " + results["least_epsilon"].map("{:.2f}".format))
+    alt = f"Least epsilon at which evaluators replace half of the annotators: {texts}. Right: rho, "
+    alt += "the probability of agreeing with the other annotators at least as well as an annotator "
+    alt += f"does{describe_intervals(results)}."
     passed = results["verdict"].eq("replaces").sum()
     notes = f"Filled: replaces at least half of the annotators at epsilon {epsilon:g} (dashed), in "
     notes += f"tests adjusted over evaluators: {passed} of {len(results)}."

@@ -38,5 +38,6 @@ def test_least_epsilons_and_rho_are_those_of_the_tables():
     assert left.get_xlim()[1] >= 0.7, "b's least epsilon is not hidden"
     assert [line.get_xydata()[0].tolist() for line in right.lines] == [[0.6, 1], [0.8, 0]]
     assert [text.get_text() for text in right.texts] == ["untested: other labels"]
-    assert drawn.alt.startswith("Share of annotators replaced at epsilon 0.2: a 1 1.00, b 0.25.")
+    assert drawn.alt.startswith("Least epsilon at which evaluators replace half of the annotators")
+    assert ": a 1 0.10, b 0.70. Right: rho" in drawn.alt
     assert drawn.notes.endswith("in tests adjusted over evaluators: 1 of 2. Not tested: 1.")
