@@ -42,8 +42,8 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     >>> import nlgbench as nb
     >>> study = nb.simulate("own", n_annotators=4, seed=1)
     >>> found = nb.replaces_annotators(study, epsilon=0.1, agreement="rmse")
-    >>> plot_replacement(found).alt.split(". ")[0]
-    'Least epsilon at which evaluators replace half of the annotators: close 0.00, coarse 0.25, blind 0.83'
+    >>> plot_replacement(found).alt.split(". ")[0].split(": ")[1]
+    'close 0.00, coarse 0.25, blind 0.83'
     """
     table = result.evaluators.merge(result.details, on="evaluator")
     results = table[table["omega"].notna()]
