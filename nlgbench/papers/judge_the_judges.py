@@ -147,7 +147,8 @@ def system_means(study: Study, evaluators: Sequence[str]) -> pd.DataFrame:
     means = rows.groupby(["evaluator", "system"], sort=False)["score"].agg(["mean", "sem"])
     means = means.rename(columns={"mean": "estimate"}).reset_index()
     half = 1.96 * means.pop("sem")
-    return means.assign(ci_low=means["estimate"] - half, ci_high=means["estimate"] + half)
+    ends = {"ci_low": means["estimate"] - half, "ci_high": means["estimate"] + half}
+    return means.assign(**ends, confidence=0.95)
 
 
 def figure3(study: Study, data: Study) -> pd.DataFrame:
@@ -168,7 +169,7 @@ def diversity_planes(data: Study, diversity: pd.DataFrame, accuracy: pd.DataFram
     for name, evaluator in columns.items():
         for end, tail in zip(_ENDS, ("", "_low", "_high"), strict=True):
             planes[f"{name}{tail}"] = scores[end][evaluator]
-    return planes.reset_index(drop=True)
+    return planes.assign(confidence=0.95).reset_index(drop=True)
 
 
 def overlap_names(*, full: bool) -> list[str]:

@@ -392,5 +392,7 @@ def flips() -> pd.DataFrame:
         "scored on the majority vote (Table 9)": majority.loc[flip.index].to_frame("estimate"),
         "majority vote, if errors were independent": flip[["estimate", "ci_low", "ci_high"]],
     }
-    rows = [table.assign(evaluator=names, kind=kind) for kind, table in tables.items()]
+    rows = [
+        table.assign(evaluator=names, kind=kind, confidence=0.95) for kind, table in tables.items()
+    ]
     return pd.concat(rows, ignore_index=True)

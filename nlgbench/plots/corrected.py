@@ -26,14 +26,14 @@ from nlgbench.plots.rows import (
     row_names,
     write_beside,
 )
-from nlgbench.plots.style import ACCENT, ESTIMATE, HUMAN, TWO_COLUMN
+from nlgbench.plots.style import LOOKS, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
 #: Method -> offset from the row of its system, marker, and color.
 _LOOKS = {
-    "labels alone": (-0.24, "s", HUMAN),
-    "evaluator alone": (0.0, "D", ESTIMATE),
-    "corrected": (0.24, "o", ACCENT),
+    "labels alone": (-0.24, *LOOKS[0]),
+    "evaluator alone": (0.0, *LOOKS[1]),
+    "corrected": (0.24, *LOOKS[2]),
 }
 
 
@@ -75,7 +75,7 @@ def plot_corrected(
     else:
         table = corrected
     needed = "system method estimate:float ci_low:float ci_high:float label? labels_saved:float?"
-    needed += " n_labels:float? n_outputs:float? covers?"
+    needed += " n_labels:float? n_outputs:float? covers? confidence:float?"
     table = read_table(table, needed, "table has")
     for method in table["method"].unique():
         known(method, list(_LOOKS), "method")

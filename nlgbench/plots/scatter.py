@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, two_decimals
 from nlgbench.plots.labels import place_labels
-from nlgbench.plots.rows import draw_intervals
+from nlgbench.plots.rows import draw_intervals, interval_name
 from nlgbench.plots.style import ESTIMATE, TWO_COLUMN
 from nlgbench.study.checks import convert_columns
 
@@ -29,7 +29,8 @@ def plot_scatter_systems(
     ----------
     table : DataFrame
         One row per system: ``system`` (its label in the figure) and the columns `x` and `y`.
-        Optional interval ends: ``bleu_low`` and ``bleu_high`` if `x` is ``bleu``; NaN draws none.
+        Optional interval ends: ``bleu_low`` and ``bleu_high`` if `x` is ``bleu``; NaN draws none;
+        and ``confidence``.
     x, y : str
         Columns with the two scores.
     ax : Axes, optional
@@ -71,7 +72,7 @@ def plot_scatter_systems(
     styles = [{"fontsize": 6.5}] * len(complete)
     place_labels(ax, complete[[x, y]].to_numpy(dtype=float), complete["system"].tolist(), styles)
     alt = f"{ax.get_ylabel()} against {ax.get_xlabel()} for {len(complete)} systems"
-    alt += ", with intervals" if ends.notna().any(axis=None) else ""
+    alt += f", with {interval_name(table)}s" if ends.notna().any(axis=None) else ""
     if len(complete) > 2:
         spearman = complete[x].corr(complete[y], method="spearman")
         alt += f". Spearman's correlation is {two_decimals(spearman)}"

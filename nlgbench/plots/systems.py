@@ -104,6 +104,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         ranges = zip(ranks.index, ranks["rank_low"], ranks["rank_high"].astype(int), strict=True)
         written = [(lane, f"{a}" if a == b else f"{a}\u2013{b}") for lane, a, b in ranges]
         write_beside(ax, "ranks", written, x=1.07)
+        notes.append("Ranks: simultaneous ranges.")
     values = map(two_decimals, rows["estimate"])
     means = ", ".join(map(" ".join, zip(names, values, strict=True)))
     alt = f"{xlabel} of {counted(len(rows), 'system')}{describe_intervals(rows)}. "

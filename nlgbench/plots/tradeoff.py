@@ -118,13 +118,15 @@ def plot_tradeoff(
             draw_intervals(ax, [row["huse_q"]], prefix="huse_d", upright=True, **line)
         filled = row["source"] == "published"
         style: dict[str, Any] = {"facecolor": color if filled else "white", "edgecolor": color}
-        style |= {"s": 22 if filled else 46, "linewidth": 1.1, "zorder": 4 if filled else 3}
+        style |= {"s": 22 if filled else 80, "linewidth": 1.1, "zorder": 4 if filled else 3}
         ax.scatter(row["huse_q"], row["huse_d"], marker=marker, **style)
     has_intervals = "huse_q_low" in points and points["huse_q_low"].notna().any()
     interval = interval_name(scores) if has_intervals else ""
     _draw_legend(ax, points, styles, interval)
     _write_labels(ax, points, styles)
-    return as_drawing(ax, points, _describe_points(points, truth is not None, interval))
+    ties = scores.get("ties", pd.Series(dtype=str)).dropna()
+    notes = f"Recomputed with ties={ties.iloc[0]!r}." if len(ties) else ""
+    return as_drawing(ax, points, _describe_points(points, truth is not None, interval), notes)
 
 
 def _reshape_scores(scores: pd.DataFrame) -> pd.DataFrame:

@@ -31,7 +31,8 @@ def test_the_axis_names_dimension_scale_and_direction_and_notes_what_intervals_c
     (ax,) = drawn.axes
     assert ax.get_xlabel() == "Mean MQM error (0 to 25, lower is better)"
     covers = "90% intervals generalize to other items, these annotators."
-    assert drawn.notes == f"{covers} {NESTED} Open marks: only 1 item (1 of 3)."
+    marks = "Open marks: only 1 item (1 of 3). Ranks: simultaneous ranges."
+    assert drawn.notes == f"{covers} {NESTED} {marks}"
     assert "90% intervals (no interval: 1)" in drawn.alt
 
 

@@ -93,7 +93,7 @@ def corrected_quality(
         ``evaluator alone``, ``corrected``), estimate, ci_low, ci_high, covers (what the interval
         generalizes to), rank_low, rank_high (simultaneous intervals), labels_saved (how many more
         labels would give the same precision without the evaluator), n_labels (labeled outputs),
-        n_outputs, status (a code; ``ok``), reason (its text).
+        n_outputs, confidence, status (a code; ``ok``), reason (its text).
 
         ``details``, by system and method: label, se, df, lambda (of
         PPI++), correlation (of labels and scores), better (higher or lower values).
@@ -191,6 +191,7 @@ def corrected_quality(
     table = split_status(table)
     table["system"] = names[table["number"]]
     table["label"] = [study.label(name) for name in table["system"]]
+    table["confidence"] = confidence
     table["better"] = "lower (signs are flipped)" if study.sign(dimension) < 0 else "higher"
     pairs = pd.DataFrame(columns=list(_PAIRS))
     if compared_by_method:
@@ -209,7 +210,7 @@ def corrected_quality(
 
 _SYSTEMS = (
     *("system", "method", "estimate", "ci_low", "ci_high", "covers", "rank_low", "rank_high"),
-    *("labels_saved", "n_labels", "n_outputs", "status", "reason"),
+    *("labels_saved", "n_labels", "n_outputs", "confidence", "status", "reason"),
 )
 _DETAILS = (*("system", "method", "label", "se", "df", "lambda", "correlation", "better"),)
 _PAIRS = (

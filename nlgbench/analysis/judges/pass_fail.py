@@ -59,13 +59,13 @@ def judge_agreement(
     -------
     DataFrame
         evaluator, system (``all systems``, then each if there are several), quantity, estimate,
-        ci_low, ci_high, se, n (outputs), covers (what the interval generalizes to), status (a code;
-        ``ok``), reason (its text). Quantities: true_positive_rate and true_negative_rate (shares of
-        passing and of failing labels that the judge agrees with), accuracy, base_rate (share of
-        labels that pass), constant_accuracy (of always giving the most frequent label), cohen_kappa
-        (for ordered values weighted_kappa, with quadratic weights), gwet_ac1 (Gwet 2008,
-        doi:10.1348/000711006X126600), judged_pass_rate (of all outputs; biased),
-        corrected_pass_rate.
+        ci_low, ci_high, se, n (outputs), covers (what the interval generalizes to), confidence,
+        status (a code; ``ok``), reason (its text). Quantities: true_positive_rate and
+        true_negative_rate (shares of passing and of failing labels that the judge agrees with),
+        accuracy, base_rate (share of labels that pass), constant_accuracy (of always giving the
+        most frequent label), cohen_kappa (for ordered values weighted_kappa, with quadratic
+        weights), gwet_ac1 (Gwet 2008, doi:10.1348/000711006X126600), judged_pass_rate (of all
+        outputs; biased), corrected_pass_rate.
 
     Raises
     ------
@@ -110,14 +110,14 @@ def judge_agreement(
             frame = outputs if by_system else outputs.assign(system=0)
             table = _measure_systems(frame, bool(cuts), sampling, confidence)
             table["system"] = names[table["system"]] if by_system else ALL_SYSTEMS
-            tables.append(table.assign(evaluator=judge))
+            tables.append(table.assign(evaluator=judge, confidence=confidence))
     table = split_status(pd.concat(tables, ignore_index=True))
     return table[[*_COLUMNS]]
 
 
 _COLUMNS = (
     *("evaluator", "system", "quantity", "estimate", "ci_low", "ci_high", "se", "n", "covers"),
-    *("status", "reason"),
+    *("confidence", "status", "reason"),
 )
 
 

@@ -118,8 +118,8 @@ def compare_systems(
         status, reason. With 0/1 scores also won, lost, tied: numbers of items.
 
         ``annotators``: dimension, annotator_id, estimate (severity: how much lower the annotator
-        judges than the average annotator), ci_low, ci_high, se, n_judgments, n_items, n_systems,
-        status, reason.
+        judges than the average annotator), ci_low, ci_high, se, confidence, n_judgments, n_items,
+        n_systems, status, reason.
 
         ``groups`` (empty without `by`): the columns of ``pairs`` for each group, adjusted over all
         groups and pairs; n_items; shrunk, shrunk_low, shrunk_high (towards the mean of at least
@@ -831,6 +831,7 @@ def _estimate_severities(
     few = [clustering.few_clusters(int(n), model.units) for n in n_items]
     table = pd.DataFrame({"annotator_id": model.people, "estimate": severity})
     table = table.assign(ci_low=severity - half, ci_high=severity + half, se=se)
+    table["confidence"] = confidence
     table["status"] = first_status(
         len(table),
         (model.once, explain("one_judgment")),

@@ -19,7 +19,7 @@ from nlgbench.status import Unsupported, explain, first_status, split_status
 _PAIR = ["dimension", "system", "opponent"]
 COLUMNS = (
     *("dimension", "group", "system", "opponent", "estimate", "ci_low", "ci_high", "se", "df"),
-    *("covers", "n_items", "shrunk", "shrunk_low", "shrunk_high", "p", "p_adjusted"),
+    *("covers", "confidence", "n_items", "shrunk", "shrunk_low", "shrunk_high", "p", "p_adjusted"),
     *("p_equivalent", "p_not_inferior"),
     *("p_interaction", "verdict", "status", "reason"),
 )
@@ -88,5 +88,6 @@ def compare_groups(table: pd.DataFrame, confidence: float) -> pd.DataFrame:
         tests[dimension, frozenset(pair)] = float(p)  # both directions have the same
     adjusted = dict(zip(tests, adjust([*tests.values()]), strict=True))
     keys = [(name, frozenset(pair)) for name, *pair in table[_PAIR].to_numpy()]
-    table = table.assign(p_interaction=[adjusted[key] for key in keys])
+    p_interaction = [adjusted[key] for key in keys]
+    table = table.assign(p_interaction=p_interaction, confidence=confidence)
     return table[[*COLUMNS, *(name for name in COUNTS if name in table)]]
