@@ -96,7 +96,7 @@ def replaces_annotators(
         ``details``, by evaluator: label, agreement, omega_paper (omega by the t test of
         Calderon et al., which treats outputs as independent), se (of rho), power (mean over
         annotators), n_left_out (annotators with fewer than 30 outputs), n_outputs, n_clusters,
-        n_missing (outputs without a score).
+        n_missing (outputs without a score), confidence.
 
         ``annotators``, a row for each evaluator and annotator: evaluator, annotator_id, difference
         (share of outputs where the annotator agrees better, minus that where the evaluator does),
@@ -166,7 +166,7 @@ def replaces_annotators(
         people.append(tests.assign(evaluator=name))
         curve = pd.DataFrame({"epsilon": _GRID[_CURVE], "omega": omega})
         curves.append(curve.assign(evaluator=name)[["evaluator", "epsilon", "omega"]])
-    table = split_status(pd.DataFrame(rows)).assign(epsilon=epsilon)
+    table = split_status(pd.DataFrame(rows)).assign(epsilon=epsilon, confidence=confidence)
     table = table.assign(p_adjusted=adjust(table["p"]), n_tested=table["p"].notna().sum())
     replaces = table["p_adjusted"] <= 1 - confidence
     table["verdict"] = np.select([table["p"].isna(), replaces], ["", "replaces"], "not shown")
@@ -185,7 +185,7 @@ _EVALUATORS = (
 )
 _DETAILS = (
     *("evaluator", "label", "agreement", "omega_paper", "se", "power", "n_left_out", "n_outputs"),
-    *("n_clusters", "n_missing"),
+    *("n_clusters", "n_missing", "confidence"),
 )
 _ANNOTATORS = (
     *("evaluator", "annotator_id", "difference", "advantage", "p", "p_adjusted", "rejected"),
