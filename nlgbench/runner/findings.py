@@ -62,7 +62,12 @@ def _systems(study: Study, facts: Facts) -> Finding:
         basis = f"By judgments of {dimension}"
         if "annotators" in facts.tables:
             basis += f" ({facts.count('annotators')} annotators)"
-        return facts.sentence(f"{basis}, {_by_tests(facts, 'systems', {}, 'adjusted mean')}.")
+        text = f"{basis}, {_by_tests(facts, 'systems', {}, 'adjusted mean')}."
+        judged = study.judged(facts.tables["pairs"]["dimension"].iloc[0])
+        if not judged[["item_id", "system"]].drop_duplicates()["item_id"].duplicated().any():
+            text += " No two systems were judged on the same items, so that differences may be "
+            text += "those of the items."
+        return facts.sentence(text)
     if "ratings" in facts.tables:
         first: Where = {"comparator": facts.tables["ratings"]["comparator"].iloc[0]}
         basis = "By annotators' votes"

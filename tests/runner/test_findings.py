@@ -275,3 +275,13 @@ def test_the_notebook_on_judges_reports_agreement_order_and_reversals():
         'In the study `q`, the difference between means is 0.20 [0.10, 0.30] in "g" by the judge '
         "(a minus b), but −0.30 [−0.40, −0.20] if corrected by labels.",
     ]
+
+
+def test_a_ranking_of_systems_with_separate_items_says_so():
+    study = nb.simulate("judgments", n_items=20, seed=1)
+    apart = study.replace(outputs=study.outputs.assign(item_id=study.outputs["output_id"]))
+    for chosen, is_said in ((study, False), (apart, True)):
+        compared = nb.compare_systems(chosen)
+        facts = Facts({"systems": compared.systems, "pairs": compared.pairs})
+        sentence = findings(chosen, facts)[0].sentence
+        assert ("No two systems were judged on the same items" in sentence) == is_said
