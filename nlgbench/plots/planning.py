@@ -79,6 +79,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     if isinstance(plan, StudyPlan) and len(plan.designs):
         cheapest = plan.designs.iloc[0]
         star: dict[str, Any] = {"color": ACCENT, "markersize": 9, "zorder": 4}
+        star["label"] = f"{cheapest['n_annotators']:g} (cheapest)"
         ax.plot(cheapest["n_items"], cheapest["power"], "*", **star)
         notes = f"Star: the cheapest design with a power of {cheapest['power']:.2f} has "
         notes += f"{cheapest['n_items']:g} items and {cheapest['n_annotators']:g} annotators, "
