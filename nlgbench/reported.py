@@ -24,15 +24,8 @@ _MOST_COLUMNS = 4
 #: Columns that serve other computations, or that describe a whole table; files have them.
 _HIDDEN = [
     *("source", "status", "label", "signature", "se", "confidence", "method", "exact", "center"),
-    *(
-        "log10_labelings",
-        "n_permutations",
-        "null_mean",
-        "null_sd",
-        "tie",
-        "stage",
-        "prediction_status",
-    ),
+    *("log10_labelings", "n_permutations", "null_mean", "null_sd", "tie", "stage"),
+    "prediction_status",
 ]
 #: Numbers that are compared digit by digit.
 _COMPARED = ("published", "recomputed")

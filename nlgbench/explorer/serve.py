@@ -7,13 +7,11 @@ import os
 import secrets
 import tempfile
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nlgbench.datasets.public import is_public, open_named
+from nlgbench.datasets.public import is_public
 from nlgbench.explorer.opening import explore
-from nlgbench.explorer.stored import stored_tables
 from nlgbench.study.study import why_no_study
 
 if TYPE_CHECKING:
@@ -70,12 +68,8 @@ def serve(folder: Path | None, port: int | None, runs: Path, say: Callable[[str]
 
 def explore_or_explain(name: str | None, runs: str) -> Explorer | None:
     """Open the explorer in a page, or list what is wrong with the study."""
-    from nlgbench.explorer.widget import Explorer
-
     try:
-        if name is None:
-            return explore()
-        return Explorer(open_named(name), stored=partial(stored_tables, name, Path(runs)))
+        return explore(name, runs=runs)
     except (OSError, ValueError) as error:
         print(error)
         return None

@@ -128,25 +128,25 @@ def read_runs(path: Path) -> Folder:
             "folder that you passed as --out."
         )
     ledger = schema.read(path / "ledger.csv", "ledgers")
-    readable, unreadable = [], {}
+    recorded, unreadable = [], {}
     for folder, manifest in done:
         if not runs.is_default(runs.run_of(folder)):
             continue
         try:
-            readable.append(_run(folder, manifest))
+            recorded.append(_run(folder, manifest))
         except Exception as error:  # whatever is wrong with one run, the others are shown
             kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
             unreadable[folder.name] = f"{kind}{error}"
-    if unreadable and not readable:
+    if unreadable and not recorded:
         raise UsageError("\n".join(f"{name}: {error}" for name, error in unreadable.items()))
-    if not readable:
+    if not recorded:
         raise UsageError(
             f"{path} has only runs with changed parameters, which reports leave out: repeat one "
             "without `-p`, except for `-p study=`."
         )
     return Folder(
         path,
-        readable,
+        recorded,
         [folder.name for folder, _ in done if not runs.is_default(runs.run_of(folder))],
         sorted(folder.name for folder in path.glob("*.failed") if (folder / runs.FAILED).is_file()),
         ledger[ledger["run"].map(runs.is_default).astype(bool)].reset_index(drop=True),
