@@ -52,7 +52,7 @@ def review_world(
     ``truth["systems"]`` has a row per system: l_star (1 - TV), huse, huse_q, huse_d, and entropy
     (nats per text), each with its Monte Carlo standard error in ``*_se`` (0 if enumerated); see
     `truth.population_scores`. These scores use typicality and this study's annotators, of whom
-    ``n_careless`` rate at random. ``huse_crews`` (mean), ``huse_crews_sd``, ``_min`` and ``_max``,
+    ``n_careless`` rate at random. ``huse_others`` (mean), ``huse_others_sd``, ``_min`` and ``_max``,
     and the same for huse_q and huse_d, describe `N_PANELS` other samples.
     """
     rng = np.random.default_rng(seed)
@@ -109,7 +109,7 @@ def review_world(
 @checked
 def annotator_samples(truth: pd.DataFrame) -> pd.DataFrame:
     """Compare the truth for a study's own annotators with that for `N_PANELS` other panels."""
-    endings = ["", "_crews", "_crews_sd", "_crews_min", "_crews_max"]
+    endings = ["", "_others", "_others_sd", "_others_min", "_others_max"]
     columns = ["system", "own", "mean", "sd", "min", "max"]
     tables = []
     for score in ("huse", "huse_q", "huse_d"):

@@ -67,8 +67,8 @@ def over_panels(reference: Draws, system: Draws, panels: Sequence[Panel]) -> dic
     losses = pd.DataFrame(
         {k: v.mean() for k, v in _losses(placed, panel).items()} for panel in panels
     )
-    summaries = {"crews": losses.mean(), "crews_sd": losses.std()}
-    summaries |= {"crews_min": losses.min(), "crews_max": losses.max()}
+    summaries = {"others": losses.mean(), "others_sd": losses.std()}
+    summaries |= {"others_min": losses.min(), "others_max": losses.max()}
     names = ("huse", "huse_q", "huse_d")
     return {f"{n}_{end}": float(values[n]) for n in names for end, values in summaries.items()}
 

@@ -83,8 +83,8 @@ def test_the_truth_over_panels_combines_that_of_each_panel():
     found = truth.over_panels(*draws, panels)
     for score in SCORES:
         expected = each[score].agg(["mean", "std", "min", "max"]).tolist()
-        ours = [found[f"{score}_crews{ending}"] for ending in ("", "_sd", "_min", "_max")]
+        ours = [found[f"{score}_others{ending}"] for ending in ("", "_sd", "_min", "_max")]
         assert ours == pytest.approx(expected, abs=1e-12)
     table = worlds.annotator_samples(pd.DataFrame([{"system": "s", **each.iloc[0], **found}]))
     beside = table.set_index("score").loc["huse_d"]
-    assert beside["own"] == each["huse_d"][0] and beside["max"] == found["huse_d_crews_max"]
+    assert beside["own"] == each["huse_d"][0] and beside["max"] == found["huse_d_others_max"]
