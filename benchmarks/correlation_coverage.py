@@ -35,7 +35,7 @@ import pandas as pd
 from scipy import stats
 
 from nlgbench.analysis.correlation import compare_evaluators
-from nlgbench.analysis.correlation.coefficients import coefficients, pair_confidences
+from nlgbench.analysis.correlation.coefficients import coefficients, pair_p_values
 from nlgbench.analysis.correlation.comparing import _swapped_soft
 from nlgbench.analysis.correlation.correlations import (
     Sample,
@@ -315,7 +315,7 @@ def measure_soft(n_systems: int, n_items: int, r: float, n_worlds: int, seed: in
 
 def soft_of(x: np.ndarray, y: np.ndarray) -> float:
     """Compute soft accuracy of scores and judgments of shape (systems, items)."""
-    return 1 - float(np.abs(pair_confidences(x.T) - pair_confidences(y.T)).mean())
+    return 1 - float(np.abs(pair_p_values(x.T) - pair_p_values(y.T)).mean())
 
 
 def cells_of(level: str) -> list[tuple[int, int, float, str]]:

@@ -70,7 +70,7 @@ def compare_refits(n_items: int = 60) -> float:
     seconds = [0.0, 0.0]
     for cluster in labels[1:]:
         start = time.perf_counter()
-        data, _ = additive.tabulate(value, *labels)
+        data, _ = additive.normal_equations(value, *labels)
         levels, _ = additive.without_clusters(data, cluster)
         seconds[0] += time.perf_counter() - start
         start = time.perf_counter()

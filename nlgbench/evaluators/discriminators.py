@@ -367,7 +367,7 @@ def ngram_presence(texts: Sequence[Sequence[str]]) -> csr_matrix:
 def score_shallow(
     model: str,
     presence: csr_matrix,
-    labels: ArrayLike,
+    is_human: ArrayLike,
     unseen: csr_matrix,
     *,
     groups: ArrayLike,
@@ -379,27 +379,27 @@ def score_shallow(
     `groups` are equal for equal texts, which stay in one fold of the search. Features come from the
     training texts alone. NaN where no n-gram occurs in two training texts.
     """
-    label, group = np.asarray(labels, dtype=np.int64), np.asarray(groups)
-    n_texts = np.asarray(presence.sum(axis=0)).ravel()
-    frequent = np.argsort(-n_texts, kind="stable")[:_N_FEATURES]
-    chosen = np.sort(frequent[n_texts[frequent] >= 2])
+    human, group = np.asarray(is_human, dtype=np.int64), np.asarray(groups)
+    n_texts_with = np.asarray(presence.sum(axis=0)).ravel()
+    frequent = np.argsort(-n_texts_with, kind="stable")[:_N_FEATURES]
+    chosen = np.sort(frequent[n_texts_with[frequent] >= 2])
     if not len(chosen):
         return np.full(unseen.shape[0], np.nan)
     estimator, distributions = _estimator(model, seed)
-    last = estimator.steps[-1][0]
-    if search and min(len(set(group[label == value])) for value in (0, 1)) >= 2 * _INNER_FOLDS:
+    last_step = estimator.steps[-1][0]
+    if search and min(len(set(group[human == value])) for value in (0, 1)) >= 2 * _INNER_FOLDS:
         splitter = StratifiedGroupKFold(_INNER_FOLDS, shuffle=True, random_state=seed)
         estimator = RandomizedSearchCV(
             estimator,
-            {f"{last}__{name}": values for name, values in distributions.items()},
+            {f"{last_step}__{name}": values for name, values in distributions.items()},
             n_iter=search,
             scoring="balanced_accuracy",
-            cv=list(splitter.split(label, label, group)),
+            cv=list(splitter.split(human, human, group)),
             random_state=seed,
             error_score="raise",
         )
-    weight = {f"{last}__sample_weight": compute_sample_weight("balanced", label)}
-    estimator.fit(presence[:, chosen], label, **weight)
+    weight = {f"{last_step}__sample_weight": compute_sample_weight("balanced", human)}
+    estimator.fit(presence[:, chosen], human, **weight)
     if model == "svm":
         return np.asarray(expit(estimator.decision_function(unseen[:, chosen])), dtype=np.float64)
     return np.asarray(estimator.predict_proba(unseen[:, chosen])[:, 1], dtype=np.float64)

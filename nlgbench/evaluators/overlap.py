@@ -8,7 +8,7 @@ better, from 0 to 1 (CIDEr and CIDEr-D: 0 to 10). `score_overlap` and `score_cor
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from itertools import chain, zip_longest
@@ -34,11 +34,6 @@ Style = Literal["sacrebleu", "coco"]
 
 #: The highest order of BLEU.
 _MOST = 4
-#: All metrics that need no Java, except BLEU by pycocoevalcap's definition.
-PLAIN = (
-    *(f"bleu_{n}" for n in range(1, 5)),
-    *("rouge_1", "rouge_2", "rouge_l", "cider", "cider_d", "chrf"),
-)
 
 
 def bleu(
@@ -249,6 +244,16 @@ def _cider_of_group(hypotheses: list[str], references: list[list[str]], variant:
     return 10 * total / n_references
 
 
+#: Metrics of a text and its references: their functions and definitions. BLEU, CIDEr and METEOR
+#: are not among them: they share counts of several orders, texts of a system, or a Java process.
+_METRICS: dict[str, tuple[Callable[..., Floats], str]] = {
+    "rouge_1": (partial(rouge_n, n=1), "ROUGE-1 (Lin 2004)|{common}|F1 of the best|stem:no"),
+    "rouge_2": (partial(rouge_n, n=2), "ROUGE-2 (Lin 2004)|{common}|F1 of the best|stem:no"),
+    "rouge_l": (rouge_l, "pycocoevalcap's ROUGE-L|{common}|beta:1.2"),
+    "chrf": (chrf, "chrF2|refs:all|case:{case}|nc:6|nw:0|sacrebleu:{sacrebleu}"),
+}
+
+
 def score_overlap(
     study: Study,
     names: Sequence[str],
@@ -281,10 +286,8 @@ def score_overlap(
             data = {"outputs": study.outputs, "references": references, "options": options[name]}
             meteor_scores = stored(name, partial(by_meteor, lower), inputs=data, folder=keep)
             score = meteor_scores["score"].to_numpy()
-        elif name in ("rouge_1", "rouge_2"):
-            score = rouge_n(*texts(lower, tokenizer), n=int(name[-1]))
         else:
-            score = {"rouge_l": rouge_l, "chrf": chrf}[name](*texts(lower, tokenizer))
+            score = _METRICS[name][0](*texts(lower, tokenizer))
         how = signature(full_name, lower=lower, group=group)
         frames.append(
             study.outputs[["output_id"]].assign(evaluator=full_name, score=score, signature=how)
@@ -348,18 +351,16 @@ def signature(metric: str, *, lower: bool, group: str | None = None, level: str 
     order = "2 to 4, mean" if metric == "bleu_2_to_4" else name[-1]
     if metric == "meteor":
         definition = f"METEOR 1.5, -l en -norm|refs:all|pycocoevalcap:{version('pycocoevalcap')}"
-    elif metric == "chrf":
-        definition = f"chrF2|refs:all|case:{case}|nc:6|nw:0|sacrebleu:{version('sacrebleu')}"
+    elif metric in _METRICS:
+        definition = _METRICS[metric][1].format(
+            common=common, case=case, sacrebleu=version("sacrebleu")
+        )
     elif style:
         definition = f"pycocoevalcap's BLEU-{order}|{common}|closest length|noise:1e-15/1e-9"
     elif metric.startswith("bleu_"):
         effective = "yes" if level == "output" else "no"
         definition = f"BLEU-{order}|{common}|eff:{effective}|smooth:exp"
         definition += f"|sacrebleu:{version('sacrebleu')}"
-    elif metric == "rouge_l":
-        definition = f"pycocoevalcap's ROUGE-L|{common}|beta:1.2"
-    elif metric.startswith("rouge_"):
-        definition = f"ROUGE-{order} (Lin 2004)|{common}|F1 of the best|stem:no"
     else:
         name = {"cider": "CIDEr", "cider_d": "CIDEr-D (pycocoevalcap's CIDEr)"}[metric]
         definition = f"{name}|{common}|n:1-4|df per:{group or 'study'}|stem:no"

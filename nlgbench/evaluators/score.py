@@ -58,14 +58,14 @@ class _Family:
 
 
 _BLEU = tuple(f"bleu_{n}{style}" for style in ("", "@coco") for n in range(1, 5))
-OVERLAP = (*_BLEU, "bleu_2_to_4", "rouge_1", "rouge_2", "rouge_l", "cider", "cider_d", "chrf")
-_METRICS = r"bleu_[1-4]@coco|(bleu_[1-4]|bleu_2_to_4|rouge_[12l])" + SUFFIX
-_METRICS += "|cider|cider_d|chrf|meteor"
+_BY_WORDS = (*(f"bleu_{n}" for n in range(1, 5)), "bleu_2_to_4", "rouge_1", "rouge_2", "rouge_l")
+_OVERLAP = (*_BLEU, *_BY_WORDS[4:], "cider", "cider_d", "chrf", "meteor")
+_METRICS = "|".join(name + (SUFFIX if name in _BY_WORDS else "") for name in _OVERLAP)
 _WORDING = {"lower": False, "group": "system"}
 _LISTENERS = ("literal", "pragmatic", "context", "ensemble")
 
 _FAMILIES = (
-    _Family(_METRICS, "overlap:score_overlap", (*OVERLAP, "meteor"), "references", _WORDING),
+    _Family(_METRICS, "overlap:score_overlap", _OVERLAP, "references", _WORDING),
     _Family(
         rf"corpus_(bleu_[1-4](@coco|{SUFFIX})|chrf)",
         "overlap:score_corpus",
@@ -286,6 +286,11 @@ def _family(name: str) -> _Family:
     raise ValueError(
         f"evaluators: {name!r} is unknown.{did_you_mean(name, known_names)} Examples: {few}."
     )
+
+
+def needed_table(name: str) -> str:
+    """Return the table that an evaluator needs besides outputs, or an empty text."""
+    return _family(name).needs
 
 
 def _options(

@@ -135,8 +135,8 @@ def answers(
     The unmodified release answers the paper's claims; other studies get ids of their own. `scores`
     (Table 1) and `intervals` (of studies other than the release) are from `nlgbench.huse`,
     `outputs` (Table 2) from `nlgbench.boundary`, `directed` from `directions`. `moved` is from
-    `moved_votes` and needs `scores`; `settled` is from `stability` for an easy task, with ten and
-    all annotators. Simulations answer what the release cannot: `frequency` is from
+    `outputs_changed_by_ties` and needs `scores`; `settled` is from `stability` for an easy task,
+    with ten and all annotators. Simulations answer what the release cannot: `frequency` is from
     `nlgbench.worlds.typicality_correlation` (Figure 2), `bounds` from `nlgbench.worlds.theorem_1`,
     and `greedy` from `nlgbench.huse` of a greedy system.
     """

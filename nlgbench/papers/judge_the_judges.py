@@ -24,7 +24,6 @@ from nlgbench.analysis.correlation.comparing import permutations_needed
 from nlgbench.datasets.published import load_claims, load_printed
 from nlgbench.evaluators.discriminators import discriminator_accuracy, majority_labels
 from nlgbench.evaluators.names import DISCRIMINATOR, label, labelled
-from nlgbench.evaluators.overlap import PLAIN
 from nlgbench.inference import adjust
 from nlgbench.papers.claim_rows import claim_prefix, claim_rows, is_release
 from nlgbench.papers.judges_in_print import (
@@ -175,7 +174,7 @@ def diversity_planes(data: Study, diversity: pd.DataFrame, accuracy: pd.DataFram
 def overlap_names(*, full: bool) -> list[str]:
     """List the paper's metrics, then others; METEOR only at full effort, if installed."""
     has_meteor = full and bool(find_spec("pycocoevalcap") and shutil.which("java"))
-    names = dict.fromkeys([*OVERLAP, *PLAIN])
+    names = [*OVERLAP, *(f"bleu_{n}" for n in range(1, 5)), "rouge_1", "rouge_2", "cider", "chrf"]
     return [name for name in names if name != "meteor" or has_meteor]
 
 

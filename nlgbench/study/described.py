@@ -45,17 +45,7 @@ def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) ->
                 for our in sorted(guessed.uncertain & named)
             ]
     if not tables:
-        names = [name for guessed in sources for name in guessed.names]
-        flags = vote_words.pair_flags(sources[0].frame[sources[0].names])
-        votes = ", ".join(f"{key}={name!r}" for key, name in flags.items())
-        votes = f"; if these are votes, {votes}" if votes else ""
-        raise TableError(
-            f"{', '.join(sources[0].files)}: neither judgments nor votes, scores or texts were "
-            "recognized: name the columns, as in nb.read_study(..., item='id', system='model', "
-            f"annotator='rater', value='fluency'){votes}. Found columns {reading.some(names)}. "
-            + formats.resembling(names)
-            * (frame is None)
-        )
+        raise _unrecognized(sources)
     dimensions = judged_dimensions(sources)
     settings: dict[str, Any] = {"quality": dimensions[0]} if len(dimensions) > 1 else {}
     if lower := lower_is_better(dimensions):
@@ -64,6 +54,20 @@ def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) ->
         settings["missing"] = missing
     single = {table: specs[0] if len(specs) == 1 else specs for table, specs in tables.items()}
     return {"tables": single, "settings": settings, "doubts": list(dict.fromkeys(doubts))}
+
+
+def _unrecognized(guesses: Sequence[Guess]) -> TableError:
+    """Say which columns a file has, and how to name them."""
+    first, names = guesses[0], [name for guess in guesses for name in guess.names]
+    suggested = vote_words.pair_flags(first.frame[first.names])
+    votes = ", ".join(f"{flag}={argument!r}" for flag, argument in suggested.items())
+    hint = f"; if these are votes, {votes}" if votes else ""
+    tool = "" if first.files == [FRAME] else formats.resembling(names)
+    return TableError(
+        f"{', '.join(first.files)}: neither judgments nor votes, scores or texts were "
+        "recognized: name the columns, as in nb.read_study(..., item='id', system='model', "
+        f"annotator='rater', value='fluency'){hint}. Found columns {reading.some(names)}. {tool}"
+    )
 
 
 def judged_dimensions(sources: Sequence[Guess]) -> list[str]:

@@ -109,27 +109,30 @@ def _speak(log_listener: np.ndarray, beliefs: np.ndarray) -> np.ndarray:
 
 
 def speak(
-    triples: np.ndarray, beliefs: np.ndarray, *, n_captions: int, seed: Seed
+    color_numbers: np.ndarray, beliefs: np.ndarray, *, n_captions: int, seed: Seed
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw captions of speakers with given beliefs, and compute listeners' probabilities."""
+    """Draw captions of speakers, and compute listeners' probabilities of the three colors.
+
+    Contexts are three numbers of colors in `palette`; beliefs are contexts x speakers x colors.
+    """
     from scipy.special import log_softmax, softmax
 
     rng = np.random.default_rng(seed)
     numbers, literal, ideal = [], [], []
-    for start in range(0, len(triples), _CHUNK):  # limits memory
+    for start in range(0, len(color_numbers), _CHUNK):  # limits memory
         chunk = slice(start, start + _CHUNK)
-        fits = _fits(triples[chunk])
-        none = np.full((len(fits), 1, fits.shape[2]), np.log(NONE_FITS))
-        listener = log_softmax(np.concatenate([fits, none], axis=1), axis=1)[:, :3]
-        spoken = _speak(listener, beliefs[chunk])
-        steps = np.exp(spoken).cumsum(axis=2)
-        threshold = rng.random((*spoken.shape[:2], n_captions)) * steps[..., -1:]
+        fits = _fits(color_numbers[chunk])
+        log_none = np.full((len(fits), 1, fits.shape[2]), np.log(NONE_FITS))
+        log_listener = log_softmax(np.concatenate([fits, log_none], axis=1), axis=1)[:, :3]
+        log_speaker = _speak(log_listener, beliefs[chunk])
+        steps = np.exp(log_speaker).cumsum(axis=2)
+        threshold = rng.random((*log_speaker.shape[:2], n_captions)) * steps[..., -1:]
         chosen = (steps[:, :, None, :] <= threshold[..., None]).sum(axis=-1)
-        about_each = _speak(listener, np.broadcast_to(np.eye(3), (len(fits), 3, 3)))
+        log_informed = _speak(log_listener, np.broadcast_to(np.eye(3), (len(fits), 3, 3)))
         rows = np.arange(len(fits))[:, None, None]
         numbers.append(chosen)
         literal.append(softmax(np.moveaxis(fits, 1, 2)[rows, chosen], axis=-1))
-        ideal.append(softmax(np.moveaxis(about_each, 1, 2)[rows, chosen], axis=-1))
+        ideal.append(softmax(np.moveaxis(log_informed, 1, 2)[rows, chosen], axis=-1))
     captions = _vocabulary()[0][np.concatenate(numbers)].astype(str)
     return captions, np.concatenate(literal), np.concatenate(ideal)
 

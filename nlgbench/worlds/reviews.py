@@ -52,8 +52,8 @@ def review_world(
     ``truth["systems"]`` has a row per system: l_star (1 - TV), huse, huse_q, huse_d, and entropy
     (nats per text), each with its Monte Carlo standard error in ``*_se`` (0 if enumerated); see
     `truth.population_scores`. These scores use typicality and this study's annotators, of whom
-    ``n_careless`` rate at random. ``huse_others`` (mean), ``huse_others_sd``, ``_min`` and ``_max``,
-    and the same for huse_q and huse_d, describe `N_PANELS` other samples.
+    ``n_careless`` rate at random. ``huse_others`` (mean), ``huse_others_sd``, ``_min``, ``_max``
+    and the same for huse_q and huse_d describe `N_PANELS` other samples.
     """
     rng = np.random.default_rng(seed)
     for_training, for_panel, for_humans, for_truth = rng.spawn(4)

@@ -65,7 +65,7 @@ def series_systems(seed: int) -> dict[str, System]:
     make: dict[str, Callable[[Any], System]] = {
         "temperature": grammar.annealed,
         "memorized texts": lambda n: Memorizer(texts[:n]),
-        "corruption": lambda q: Corrupted(grammar, q),
+        "corruption": lambda share: Corrupted(grammar, share),
     }
     systems: dict[str, System] = {}
     for series, levels in SERIES.items():

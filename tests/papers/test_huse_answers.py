@@ -9,7 +9,7 @@ from nlgbench.analysis.huse import (
     annotator_difference,
     interval_widths,
     length_difference,
-    moved_votes,
+    outputs_changed_by_ties,
 )
 from nlgbench.datasets.huse import RAW_FILE
 from nlgbench.datasets.published import load_claims, load_printed
@@ -37,7 +37,7 @@ def test_printed_scores_are_those_of_table_1_and_keep_its_order():
 
 def test_simulated_results_answer_no_claim(study):
     scores = nb.huse(study, ties=("exact", "released"), n_resamples=20)
-    moved = moved_votes(study)
+    moved = outputs_changed_by_ties(study)
     rows = paper.answers(study, scores=scores, moved=moved)
     assert rows["claim_id"].str.startswith("simulated/huse-tradeoff/leaky_t0.7/").all()
     assert rows["variant"].tolist() == ["ties=exact"] * 3 + ["ties=released"] * 3
@@ -96,7 +96,7 @@ def test_a_study_of_ones_own_has_the_tails_of_a_simulated_one(study, tmp_path):
 def test_the_release_answers_the_claims_and_a_part_of_it_does_not():
     study = nb.load("huse")
     scores = nb.huse(study, ties=("exact", "released"), n_resamples=0)
-    moved, outputs = moved_votes(study), nb.boundary(study, n_grid=2).outputs
+    moved, outputs = outputs_changed_by_ties(study), nb.boundary(study, n_grid=2).outputs
     rows = paper.answers(study, scores=scores, moved=moved, outputs=outputs)
     known = load_claims("huse").set_index("claim_id")
     assert set(rows["claim_id"]) <= set(known.index)

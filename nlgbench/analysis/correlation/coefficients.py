@@ -313,7 +313,7 @@ def _inversions(x: Floats, y: Floats) -> Callable[[Weights], Floats]:
     return count
 
 
-def pair_confidences(values: Floats) -> Floats:
+def pair_p_values(values: Floats) -> Floats:
     """Compute one-sided p for the first of each pair of columns (items, systems) being better.
 
     p is .5 where scores do not differ, and NaN where a system has no output. It is the normal limit
@@ -323,11 +323,11 @@ def pair_confidences(values: Floats) -> Floats:
     compared as unpaired samples.
     """
     sums = pair_sums(values).sum(axis=0, keepdims=True)
-    return confidences_of_sums(sums, values.shape[1], tolerance(values))[0]
+    return p_values_of_sums(sums, values.shape[1], tolerance(values))[0]
 
 
 def pair_sums(values: Floats) -> Floats:
-    """Compute each item's terms of the sums that `confidences_of_sums` needs."""
+    """Compute each item's terms of the sums that `p_values_of_sums` needs."""
     defined = np.isfinite(values)
     # Subtracting a constant changes no comparison, and keeps sums of squares precise.
     center = np.where(defined, values, 0).sum() / max(defined.sum(), 1)
@@ -338,8 +338,8 @@ def pair_sums(values: Floats) -> Floats:
     return np.concatenate([shared, d, d * d, defined, filled, filled**2], axis=1)
 
 
-def confidences_of_sums(sums: Floats, n_systems: int, least: float) -> Floats:
-    """Compute `pair_confidences` of each row of sums; differences below `least` do not count."""
+def p_values_of_sums(sums: Floats, n_systems: int, least: float) -> Floats:
+    """Compute `pair_p_values` of each row of sums; differences below `least` do not count."""
     first, second = np.triu_indices(n_systems, 1)
     ends = np.cumsum([len(first)] * 3 + [n_systems] * 2)
     shared, above, variance, count, total, square = np.split(sums, ends, axis=1)

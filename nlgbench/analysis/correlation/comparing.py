@@ -17,9 +17,9 @@ from scipy.stats import t as student
 from nlgbench.analysis.correlation import correlations
 from nlgbench.analysis.correlation.coefficients import (
     coefficients,
-    confidences_of_sums,
     divide,
-    pair_confidences,
+    p_values_of_sums,
+    pair_p_values,
     pair_sums,
 )
 from nlgbench.analysis.correlation.intervals import Options, explain_undefined, interval_of_systems
@@ -364,7 +364,7 @@ def _swapped_soft(
     x: Floats, y: Floats, cluster: Ints, swaps: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
     """Compute soft accuracy of pairs (2, m, items, systems), and differences (m, r) under swaps."""
-    human, n_systems = pair_confidences(y), y.shape[1]
+    human, n_systems = pair_p_values(y), y.shape[1]
     estimates, under_swaps = np.empty(x.shape[:2]), np.empty((x.shape[1], len(swaps)))
     by_cluster = (np.arange(swaps.shape[1])[:, None] == cluster).astype(np.float64)
     for row in range(x.shape[1]):
@@ -378,7 +378,7 @@ def _swapped_soft(
             of_a = a + swaps[block].astype(np.float64) @ (sums[1] - sums[0])
             soft = np.stack(
                 [
-                    1 - np.abs(confidences_of_sums(of_one, n_systems, 1e-9) - human).mean(axis=1)
+                    1 - np.abs(p_values_of_sums(of_one, n_systems, 1e-9) - human).mean(axis=1)
                     for of_one in (of_a, total - of_a)
                 ]
             )

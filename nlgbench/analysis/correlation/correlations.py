@@ -22,10 +22,10 @@ from scipy import stats
 from nlgbench.analysis.correlation import intervals
 from nlgbench.analysis.correlation.coefficients import (
     coefficients,
-    confidences_of_sums,
     divide,
     equalized,
-    pair_confidences,
+    p_values_of_sums,
+    pair_p_values,
     pair_sums,
     tolerance,
     weighted_coefficients,
@@ -628,14 +628,14 @@ def _soft_pairwise(sample: Sample, orders: NDArray[np.int64]) -> Floats:
 
     Each row of `orders` permutes the systems' judgments.
     """
-    x, y = item_grids(sample)
-    has = np.isfinite(y).any(axis=0)
-    i, j = np.triu_indices(has.sum(), 1)
-    sure = np.zeros((has.sum(), has.sum()))
-    sure[i, j] = pair_confidences(y[:, has])
-    sure[j, i] = 1 - sure[i, j]
-    dealt = sure[orders[:, i], orders[:, j]]
-    gaps = [np.abs(dealt - pair_confidences(scores[:, has])) for scores in x]
+    scores, judgments = item_grids(sample)
+    judged = np.isfinite(judgments).any(axis=0)
+    i, j = np.triu_indices(judged.sum(), 1)
+    p_better = np.zeros((judged.sum(), judged.sum()))
+    p_better[i, j] = pair_p_values(judgments[:, judged])
+    p_better[j, i] = 1 - p_better[i, j]
+    permuted = p_better[orders[:, i], orders[:, j]]
+    gaps = [np.abs(permuted - pair_p_values(grid[:, judged])) for grid in scores]
     return 1 - divide(np.stack(gaps).sum(axis=2), np.array(len(i) * 1.0))
 
 
@@ -644,7 +644,7 @@ def _resampled_soft(sample: Sample, counts: Floats) -> Floats:
     x, y = item_grids(sample)
     has, times = np.isfinite(y).any(axis=0), counts[:, clusters_of_items(sample)]
     human, *evaluators = (
-        confidences_of_sums(times @ pair_sums(values), values.shape[1], tolerance(values))
+        p_values_of_sums(times @ pair_sums(values), values.shape[1], tolerance(values))
         for values in (y[:, has], *x[:, :, has])
     )
     gaps = np.abs(np.stack(evaluators) - human)

@@ -147,18 +147,18 @@ def _over_clusters(means: Expectations, evaluator: int, confidence: float) -> In
 
 
 def _over_systems(
-    means: Expectations, evaluator: int, name: str, estimate: float, confidence: float
+    means: Expectations, row: int, statistic: str, estimate: float, confidence: float
 ) -> Interval:
     """Compute an interval over systems: a jackknife for Pearson, an inverted test for ranks."""
     n = len(means.y)
     if n < 5:
         return _none("too_few_systems", n=n, least=5)
-    if name != "pearson":
-        return _rank_interval(name, estimate, n, confidence)
+    if statistic != "pearson":
+        return _rank_interval(statistic, estimate, n, confidence)
     if abs(estimate) > 1 - 1e-12:
         return _none("perfect")
     # One system is left out of each row.
-    x, y = (np.stack([np.delete(v, i) for i in range(n)]) for v in (means.x[evaluator], means.y))
+    x, y = (np.stack([np.delete(v, i) for i in range(n)]) for v in (means.x[row], means.y))
     without = coefficients(x, y, statistics=["pearson"])["pearson"]
     with np.errstate(divide="ignore"):
         error = float(np.sqrt(jackknife_variance(np.arctanh(without))))

@@ -6,7 +6,6 @@ evaluators (from `compare_with_length`, which compares each with text length).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -25,7 +24,7 @@ from nlgbench.analysis.correlation.correlations import correlate, dimensions_of,
 from nlgbench.analysis.correlation.intervals import Options
 from nlgbench.arrays import Floats
 from nlgbench.evaluators.references import nearest_references
-from nlgbench.evaluators.score import score
+from nlgbench.evaluators.score import needed_table, score
 from nlgbench.evaluators.sentinels import LENGTH, SENTINELS, SYSTEM_MEAN
 from nlgbench.reported import Reported
 from nlgbench.status import OK, Status, estimate_columns, explain, split_status
@@ -46,7 +45,6 @@ UNTRAINED = (
 )
 #: The number of most similar human texts used as references if items have no human text.
 N_NEAREST = 10
-_NEEDS_REFERENCES = re.compile(r"(bleu|rouge|chrf|cider|meteor)")
 
 _KEYS = ["evaluator", "statistic", "granularity"]
 _KEYS_OF_PAIRS = ["evaluator_a", "evaluator_b", "statistic", "granularity"]
@@ -574,7 +572,7 @@ def _scored(study: Study, evaluators: Sequence[str]) -> tuple[Study, dict[str, S
             continue
         if not texts.any():
             missing[name] = explain("no_texts")
-        elif _NEEDS_REFERENCES.match(name) and references is None:
+        elif references is None and needed_table(name) == "references":
             missing[name] = explain("no_references")
         elif name == "perplexity" and logprobs is None:
             missing[name] = explain("no_logprobs")

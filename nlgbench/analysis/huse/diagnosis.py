@@ -242,14 +242,14 @@ def failures(
 
 
 @checked
-def moved_votes(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
+def outputs_changed_by_ties(study: Study, *, n_neighbors: int = 16) -> pd.DataFrame:
     """List the outputs whose prediction from the judgment alone depends on the rule for ties.
 
     These are the rows of `Boundary.outputs` under ``ties="exact"`` whose ``predicted_human_huse_q``
     differs under ``ties="released"``.
 
     >>> import nlgbench as nb
-    >>> len(moved_votes(nb.simulate("gaussian", seed=0)))  # there are no ties
+    >>> len(outputs_changed_by_ties(nb.simulate("gaussian", seed=0)))  # there are no ties
     0
     """
     tables = []

@@ -69,7 +69,7 @@ class Judgments:
     right: Floats
 
     @cached_property
-    def k(self) -> int:
+    def n_systems(self) -> int:
         """The number of systems."""
         return int(self.system.max()) + 1
 
@@ -86,7 +86,7 @@ class Judgments:
     @cached_property
     def grounded(self) -> Floats:
         """The normal matrix, with means fixed."""
-        return _fix_means(self.normal, self.k)
+        return _fix_means(self.normal, self.n_systems)
 
     @cached_property
     def inverse(self) -> Floats:
@@ -99,7 +99,7 @@ class Judgments:
         if effects is None:
             return None
         wide_effects = (self.total - self.cross @ effects) / self.size
-        return Fit(self.level(effects, _NONE), effects[self.k :], wide_effects)
+        return Fit(self.level(effects, _NONE), effects[self.n_systems :], wide_effects)
 
     @cached_property
     def sum(self) -> float:
@@ -108,29 +108,33 @@ class Judgments:
 
     def level(self, effects: Floats, without: Ints) -> Floats:
         """Compute each system's level from the effects, without some judgments."""
-        systems, n = effects[: self.k], len(self.value) - len(without)
-        counts = self.counts[: self.k] - np.bincount(self.system[without], minlength=self.k)
+        systems, n = effects[: self.n_systems], len(self.value) - len(without)
+        counts = self.counts[: self.n_systems] - np.bincount(
+            self.system[without], minlength=self.n_systems
+        )
         return (self.sum - self.value[without].sum() - counts @ systems) / n + systems
 
     def parts(self, without: Ints = _NONE) -> Ints:
         """Assign each system to a part; only systems within a part can be compared."""
         normal = _subtract(self.change(without), self.normal, self.right)[0]
         eigenvalue, vector = np.linalg.eigh(normal)
-        null = vector[: self.k, eigenvalue <= _TINY * np.diag(normal).max()]
+        null = vector[: self.n_systems, eigenvalue <= _TINY * np.diag(normal).max()]
         # A difference is estimable if no direction of the null space changes it.
         rows = np.round(null @ null.T, 6) + 0.0  # `unique` distinguishes -0.0 from 0.0
         return np.unique(rows, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
     def change(self, rows: Ints) -> _Change:
         """Compute what leaving out some judgments changes."""
-        k, value = self.k, self.value[rows]
+        n_systems, value = self.n_systems, self.value[rows]
         wide, level = np.unique(self.wide[rows], return_inverse=True)
         columns, met = self.support(wide)
-        system, narrow = np.searchsorted(columns, (self.system[rows], k + self.narrow[rows]))
+        system, narrow = np.searchsorted(
+            columns, (self.system[rows], n_systems + self.narrow[rows])
+        )
         n, m = len(columns), len(wide)
         removed = np.bincount(np.append(level * n + system, level * n + narrow), minlength=m * n)
         remaining = met - removed.reshape(m, n)
-        n_left = remaining[:, columns < k].sum(axis=1)
+        n_left = remaining[:, columns < n_systems].sum(axis=1)
         total = self.total[wide] - np.bincount(level, value, m)
         # NumPy computes half of the product of a matrix and its own transpose.
         roots = np.sqrt(self.size[wide]), np.sqrt(np.maximum(n_left, 1))
@@ -158,7 +162,7 @@ class Judgments:
     def without(self, rows: Ints, effects: Floats) -> tuple[_Change, Floats | None]:
         """Update the effects for leaving out some judgments; None if systems are not connected."""
         change = self.change(rows)
-        if (change.columns[change.lost] < self.k).any():
+        if (change.columns[change.lost] < self.n_systems).any():
             return change, None
         normal = change.normal.copy()
         normal[change.lost, change.lost] -= 1  # their effects are 0
@@ -175,12 +179,18 @@ class Judgments:
                 updated = start + lead @ (normal @ solved)
         if updated is None:  # levels of the narrow factor may not be connected either
             reduced, right = _subtract(change, self.normal, self.right)
-            updated = _solve(_fix_means(reduced, self.k), right)
+            updated = _solve(_fix_means(reduced, self.n_systems), right)
         return change, updated
 
 
-def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[Judgments, bool]:
-    """Count judgments by their factors, and return whether annotators are the wide factor."""
+def normal_equations(
+    value: Floats, system: Ints, item: Ints, annotator: Ints
+) -> tuple[Judgments, bool]:
+    """Set up least squares, and return whether annotators are the wide factor.
+
+    With D = [systems, narrow] and W = wide (0/1 columns), the normal matrix is D'D - D'W (W'W)^-1 W'D,
+    and the right side D'y - D'W (W'W)^-1 W'y.
+    """
     n_items, n_annotators = int(item.max()) + 1, int(annotator.max()) + 1
     if min(n_items, n_annotators) > _MOST_LEVELS:
         raise Unsupported(
@@ -191,14 +201,14 @@ def tabulate(value: Floats, system: Ints, item: Ints, annotator: Ints) -> tuple[
         )
     by_annotator = n_annotators > n_items
     wide, narrow = (annotator, item) if by_annotator else (item, annotator)
-    n, k = len(value), int(system.max()) + 1
-    column = np.append(system, k + narrow)
-    shape = (int(wide.max()) + 1, k + int(narrow.max()) + 1)
+    n, n_systems = len(value), int(system.max()) + 1
+    column = np.append(system, n_systems + narrow)
+    shape = (int(wide.max()) + 1, n_systems + int(narrow.max()) + 1)
     cross = csr_array((np.ones(2 * n), (np.append(wide, wide), column)), shape=shape)
     cross.sum_duplicates()
     total = np.bincount(wide, value).astype(np.float64)
     share = csr_array(cross / np.bincount(wide)[:, None])
-    pairs = csr_array((np.ones(n), (system, k + narrow)), shape=(shape[1], shape[1]))
+    pairs = csr_array((np.ones(n), (system, n_systems + narrow)), shape=(shape[1], shape[1]))
     normal = (pairs + pairs.T - cross.T @ share).toarray()
     normal[np.diag_indices(shape[1])] += np.bincount(column)
     right = np.bincount(column, np.append(value, value)) - share.T @ total
@@ -212,12 +222,14 @@ def without_clusters(
     effects = data.inverse @ data.right
     n_clusters = int(cluster.max()) + 1
     n_effects = int(getattr(data, factor).max()) + 1 if factor else 0
-    levels = np.full((n_clusters, data.k), np.nan)
+    levels = np.full((n_clusters, data.n_systems), np.nan)
     of_factor = np.full((n_clusters, n_effects), np.nan)
     of_wide = np.zeros(len(data.size), dtype=np.int64)
     of_wide[data.wide] = cluster
     if factor != "wide" and not data.narrow.any() and (of_wide[data.wide] == cluster).all():
-        return _without_whole(data, of_wide, effects[: data.k]), np.zeros((n_clusters, n_effects))
+        return _without_whole(data, of_wide, effects[: data.n_systems]), np.zeros(
+            (n_clusters, n_effects)
+        )
     for number, rows in enumerate(members(cluster)):
         change, updated = data.without(rows, effects)
         if updated is None:
@@ -225,10 +237,10 @@ def without_clusters(
         levels[number] = data.level(updated, rows)
         if factor == "narrow":
             updated[change.columns[change.lost]] = np.nan
-            of_factor[number] = updated[data.k :]
+            of_factor[number] = updated[data.n_systems :]
         elif factor == "wide":
             wide_effects = (data.total - data.cross @ updated) / data.size
-            n_left = change.counts[:, change.columns < data.k].sum(axis=1)
+            n_left = change.counts[:, change.columns < data.n_systems].sum(axis=1)
             with np.errstate(invalid="ignore", divide="ignore"):
                 wide_effects[change.wide] = change.total - change.counts @ updated[change.columns]
                 wide_effects[change.wide] /= n_left
@@ -238,26 +250,30 @@ def without_clusters(
 
 def _without_whole(data: Judgments, cluster: Ints, effects: Floats) -> Floats:
     """Compute the levels without each cluster of whole wide levels, if narrow has one level."""
-    k, order = data.k, np.argsort(cluster, kind="stable")
-    counts = np.bincount(data.wide * k + data.system, minlength=len(order) * k).reshape(-1, k)
-    sums = np.bincount(data.wide * k + data.system, data.value, len(order) * k).reshape(-1, k)
+    n_systems, order = data.n_systems, np.argsort(cluster, kind="stable")
+    counts = np.bincount(
+        data.wide * n_systems + data.system, minlength=len(order) * n_systems
+    ).reshape(-1, n_systems)
+    sums = np.bincount(
+        data.wide * n_systems + data.system, data.value, len(order) * n_systems
+    ).reshape(-1, n_systems)
     levels = []
     for chunk in np.array_split(np.arange(cluster.max() + 1), cluster.max() // 1000 + 1):
         wide = order[slice(*np.searchsorted(cluster[order], [chunk[0], chunk[-1] + 1]))]
         first = np.searchsorted(cluster[wide], chunk)
         met, size, total = counts[wide], data.size[wide, None], data.total[wide, None]
         normal = -met[:, :, None] * (met / size)[:, None, :]
-        normal[:, np.arange(k), np.arange(k)] += met
+        normal[:, np.arange(n_systems), np.arange(n_systems)] += met
         removed, lost, right = (
             np.add.reduceat(part, first) for part in (normal, met, sums[wide] - met * total / size)
         )
-        left = data.grounded[:k, :k] - removed
+        left = data.grounded[:n_systems, :n_systems] - removed
         is_lost = np.linalg.eigvalsh(left)[:, 0] < _TINY * np.diagonal(left, 0, 1, 2).max(axis=1)
-        left[is_lost] = np.eye(k)
+        left[is_lost] = np.eye(n_systems)
         # Changes of the effects have smaller rounding errors than the effects.
         change = np.linalg.solve(left, (removed @ effects - right)[:, :, None])[:, :, 0]
         systems = effects + change
-        n_left = data.counts[:k] - lost
+        n_left = data.counts[:n_systems] - lost
         total_left = data.sum - np.add.reduceat(total[:, 0], first)
         mean = (total_left - (n_left * systems).sum(axis=1)) / np.maximum(n_left.sum(axis=1), 1)
         levels.append(np.where(is_lost[:, None], np.nan, mean[:, None] + systems))
@@ -272,18 +288,18 @@ def without_few(data: Judgments, fit: Fit, cluster: Ints, block: Ints) -> Floats
     the inverse of the normal matrix, H_c the hat matrix of c, and e_c its residuals. Clusters are
     computed by `block`, such as an item, which contains whole clusters.
     """
-    k, systems = data.k, fit.level - fit.level.mean()
+    n_systems, systems = data.n_systems, fit.level - fit.level.mean()
     residual = data.value - systems[data.system] - fit.narrow[data.narrow] - fit.wide[data.wide]
     n_clusters = int(cluster.max()) + 1
-    pull = np.zeros((n_clusters, k))
+    pull = np.zeros((n_clusters, n_systems))
     for rows in members(block):
         wide, level = np.unique(data.wide[rows], return_inverse=True)
         columns, counts = data.support(wide)
         design = -(counts / data.size[wide][:, None])[level]
-        for label in (data.system[rows], k + data.narrow[rows]):
+        for label in (data.system[rows], n_systems + data.narrow[rows]):
             design[np.arange(len(rows)), np.searchsorted(columns, label)] += 1
-        lead = design @ data.inverse[np.ix_(columns, np.append(np.arange(k), columns))]
-        lead, inner = lead[:, :k], lead[:, k:]
+        lead = design @ data.inverse[np.ix_(columns, np.append(np.arange(n_systems), columns))]
+        lead, inner = lead[:, :n_systems], lead[:, n_systems:]
         for same in _by_size(cluster[rows]):
             hat = inner[same] @ design[same].transpose(0, 2, 1)
             same_level = level[same][:, :, None] == level[same][:, None, :]
@@ -291,8 +307,8 @@ def without_few(data: Judgments, fit: Fit, cluster: Ints, block: Ints) -> Floats
             weight = _divide(residual[rows[same]], np.eye(same.shape[1]) - hat)
             pull[cluster[rows[same[:, 0]]]] = (weight[:, None] @ lead[same])[:, 0]
     effect = systems - pull
-    removed = np.bincount(cluster * k + data.system, minlength=n_clusters * k)
-    remaining = data.counts[:k] - removed.reshape(n_clusters, k)
+    removed = np.bincount(cluster * n_systems + data.system, minlength=n_clusters * n_systems)
+    remaining = data.counts[:n_systems] - removed.reshape(n_clusters, n_systems)
     total = data.sum - np.bincount(cluster, data.value)
     mean = (total - (remaining * effect).sum(axis=1)) / remaining.sum(axis=1)
     return np.asarray(mean[:, None] + effect)
@@ -323,18 +339,18 @@ def members(cluster: Ints) -> list[Ints]:
     return np.split(order, np.cumsum(np.bincount(cluster))[:-1])
 
 
-def components(normal: Floats, k: int) -> Ints:
+def components(normal: Floats, n_systems: int) -> Ints:
     """Return the connected component of each narrow level, given the normal matrix."""
-    linked = csr_array(np.abs(normal[k:, k:]) > _TINY)
+    linked = csr_array(np.abs(normal[n_systems:, n_systems:]) > _TINY)
     return np.asarray(connected_components(linked, directed=False)[1], dtype=np.int64)
 
 
-def _fix_means(normal: Floats, k: int) -> Floats:
+def _fix_means(normal: Floats, n_systems: int) -> Floats:
     """Fix the mean effects of systems, and of each component of narrow levels, at 0."""
-    label = components(normal, k)
+    label = components(normal, n_systems)
     grounded = normal.copy()
-    grounded[:k, :k] += 1
-    grounded[k:, k:] += label[:, None] == label
+    grounded[:n_systems, :n_systems] += 1
+    grounded[n_systems:, n_systems:] += label[:, None] == label
     return grounded
 
 

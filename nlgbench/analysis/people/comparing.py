@@ -377,7 +377,7 @@ def _fit_frame(frame: pd.DataFrame, clusters: str) -> _Model:
     once = len(people) > 1 and bool(np.bincount(annotator).max() == 1)
     absorbed = met.max() == annotator.max() and not once
     effect = np.zeros_like(item) if nested or absorbed else item
-    data, by_annotator = additive.tabulate(
+    data, by_annotator = additive.normal_equations(
         frame["value"].to_numpy(dtype=np.float64),
         system,
         effect,
@@ -386,7 +386,7 @@ def _fit_frame(frame: pd.DataFrame, clusters: str) -> _Model:
     fit = data.fit()
     if fit is None:
         raise Unsupported("disconnected", _describe_parts(frame, list(names), data.parts()))
-    n_parts = int(additive.components(data.normal, data.k).max()) + 1
+    n_parts = int(additive.components(data.normal, data.n_systems).max()) + 1
     if absorbed and not nested:
         n_parts = int(item.max()) + 1
     labels = {"system": system, "item": item, "annotator": annotator, "group": group, "cell": cell}
@@ -652,25 +652,26 @@ def _estimate_superiority(
     """
     block = np.zeros_like(model.item) if model.nested else model.item
     counted = wins.tabulate(model.data.value, model.system, block)
-    mean = wins.share(counted)
-    variance = np.full_like(mean, np.nan)
+    share_of = wins.share(counted)
+    variance_of = np.full_like(share_of, np.nan)
     if spread.covariances:
-        variance = clustering.largest_variance(
+        variance_of = clustering.largest_variance(
             *(wins.jackknife_variance(counted, getattr(model, name)) for name in spread.covariances)
         )
-    mean, variance = mean[first, second], variance[first, second]
-    bounded = (mean > 0) & (mean < 1) & (variance > _ALIKE) & (not spread.missing)
-    inner = np.where(bounded, mean, np.nan)
+    share, variance = share_of[first, second], variance_of[first, second]
+    bounded = (share > 0) & (share < 1) & (variance > _ALIKE) & (not spread.missing)
+    inner = np.where(bounded, share, np.nan)
     se = np.sqrt(np.where(bounded, variance, np.nan))
     low, high = logit_interval(inner, student.ppf(0.5 + confidence / 2, df) * se)
-    status = first_status(
+    statuses = first_status(
         len(first),
-        (np.isnan(mean), explain("no_common_items")),
-        ((mean == 0) | (mean == 1), explain("always_higher")),
+        (np.isnan(share), explain("no_common_items")),
+        ((share == 0) | (share == 1), explain("always_higher")),
         (np.isnan(variance), explain("few_common_items")),
         (~bounded, explain("superiority_constant")),
     )
-    return {"status": status, "superiority": mean, "superiority_low": low, "superiority_high": high}
+    columns = {"superiority": share, "superiority_low": low, "superiority_high": high}
+    return {"status": statuses, **columns}
 
 
 def add_verdicts(

@@ -479,17 +479,13 @@ def measure_choices(
 
 def _over_groups(values: pd.Series) -> dict[str, object]:
     """Count successes (Wilson's interval), or average numbers (Student's t)."""
-    n, counts = len(values), values.dtype == bool
-    few = n < (1 if counts else 2)
-    if few or (not counts and np.ptp(values) <= 1e-12 * values.abs().max()):
+    n, is_binary = len(values), values.dtype == bool
+    too_few = n < (1 if is_binary else 2)
+    if too_few or (not is_binary and np.ptp(values) <= 1e-12 * values.abs().max()):
         only = float(values.iloc[0]) if n else np.nan
-        ends = {"ci_low": np.nan, "ci_high": np.nan}
-        return {
-            "estimate": only,
-            **ends,
-            "status": explain("few_groups" if few else "no_variation"),
-        }
-    if counts:
+        status = explain("few_groups" if too_few else "no_variation")
+        return {"estimate": only, "ci_low": np.nan, "ci_high": np.nan, "status": status}
+    if is_binary:
         low, high = proportion_confint(int(values.sum()), n, method="wilson")
         estimate, low, high = float(values.sum()), low * n, high * n
     else:

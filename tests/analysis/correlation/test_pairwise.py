@@ -9,7 +9,7 @@ from scipy import stats
 from small_study import made, study
 
 from nlgbench.analysis.correlation import compare_evaluators, correlate
-from nlgbench.analysis.correlation.coefficients import pair_confidences
+from nlgbench.analysis.correlation.coefficients import pair_p_values
 
 
 def test_confidence_is_near_that_of_the_authors_permutations():
@@ -20,7 +20,7 @@ def test_confidence_is_near_that_of_the_authors_permutations():
     first, second = np.triu_indices(5, 1)
     gap = values[:, first] - values[:, second]
     expected = (flips @ gap >= gap.sum(axis=0)).mean(axis=0)
-    found = pair_confidences(values)
+    found = pair_p_values(values)
     np.testing.assert_allclose(found, expected, atol=0.01)
 
 
@@ -31,14 +31,14 @@ def test_unpaired_samples_have_the_permutation_distribution_of_labels():
     pooled = np.concatenate([grid[:60, 0], grid[60:, 1]])
     shuffled = np.vstack([pooled, rng.permuted(np.tile(pooled, (20_000, 1)), axis=1)])
     gap = shuffled[:, :60].mean(axis=1) - shuffled[:, 60:].mean(axis=1)
-    found, moved = (pair_confidences(one)[0] for one in (grid, grid + 1e6))
+    found, moved = (pair_p_values(one)[0] for one in (grid, grid + 1e6))
     assert found == pytest.approx((gap >= gap[0]).mean(), abs=0.01)
     assert moved == pytest.approx(found, abs=1e-6)
 
 
 def soft_values(x, y):
     """Compute soft accuracy of scores and judgments of shape (items, systems)."""
-    return 1 - np.abs(pair_confidences(x) - pair_confidences(y)).mean()
+    return 1 - np.abs(pair_p_values(x) - pair_p_values(y)).mean()
 
 
 def test_soft_accuracy_is_tested_by_swapping_items():

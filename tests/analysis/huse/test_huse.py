@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nlgbench as nb
-from nlgbench.analysis.huse import impossible_outputs, moved_votes
+from nlgbench.analysis.huse import impossible_outputs, outputs_changed_by_ties
 from nlgbench.analysis.huse.neighbors import sample_errors
 from nlgbench.status import Unsupported
 
@@ -102,7 +102,10 @@ def test_votes_that_the_tie_rule_moves_are_listed():
             classified(study, ties=ties).set_index("output_id")["predicted_human_huse_q"]
             for ties in ("exact", "released")
         )
-        assert moved_votes(study)["output_id"].tolist() == exact.index[exact != raw].tolist()
+        assert (
+            outputs_changed_by_ties(study)["output_id"].tolist()
+            == exact.index[exact != raw].tolist()
+        )
 
 
 def test_the_grid_is_the_classifier_of_the_number():
@@ -213,7 +216,7 @@ def test_released_summarization_at_t_1_0():
     assert (features["machine_share_huse"] == 0.5).sum() == 13
     assert (features["neighbors_huse_q"] > 16).sum() == 169
     assert features["neighbors_huse_q"].max() == 30
-    assert len(moved_votes(study)) == 2
+    assert len(outputs_changed_by_ties(study)) == 2
 
 
 @RELEASED

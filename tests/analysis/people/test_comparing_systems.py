@@ -82,7 +82,7 @@ def test_in_random_designs_levels_without_a_cluster_are_those_of_refits_or_missi
     n = rng.integers(sum(sizes), 3 * sum(sizes))
     labels = [np.unique(rng.integers(0, size, n), return_inverse=True)[1] for size in sizes]
     value = rng.normal(size=n)
-    data, _ = additive.tabulate(value, *labels)
+    data, _ = additive.normal_equations(value, *labels)
     if data.fit() is None:
         pytest.skip("systems are not connected")
     for cluster in labels[1:] if seed < 8 else (labels[1], labels[1] // 3):
@@ -103,7 +103,7 @@ def test_in_random_designs_levels_without_a_cluster_are_those_of_refits_or_missi
 def test_thousands_of_items_and_of_annotators_are_refused():
     n = np.arange(6_000)
     with pytest.raises(ValueError, match="6,000 items and 6,000 annotators") as caught:
-        additive.tabulate(n * 1.0, n % 2, n, n)
+        additive.normal_equations(n * 1.0, n % 2, n, n)
     assert caught.value.status == "too_many_levels"
 
 
