@@ -188,8 +188,8 @@ def normal_equations(
 ) -> tuple[Judgments, bool]:
     """Set up least squares, and return whether annotators are the wide factor.
 
-    With D = [systems, narrow] and W = wide (0/1 columns), the normal matrix is D'D - D'W (W'W)^-1 W'D,
-    and the right side D'y - D'W (W'W)^-1 W'y.
+    With 0/1 columns D for systems and narrow levels and W for wide ones, the normal matrix is
+    D'D - D'W (W'W)^-1 W'D, and the right side D'y - D'W (W'W)^-1 W'y.
     """
     n_items, n_annotators = int(item.max()) + 1, int(annotator.max()) + 1
     if min(n_items, n_annotators) > _MOST_LEVELS:
