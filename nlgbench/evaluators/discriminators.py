@@ -61,21 +61,16 @@ def score_discriminators(
 ) -> pd.DataFrame:
     """Score outputs with discriminators such as ``svm_meta@natural``: a row per name and output.
 
-    ``meta`` is one discriminator for all systems. ``individual`` is one per system, trained on its
-    texts and an equal number of human texts, drawn in each fold. A score is between 0 and 1; higher
-    means more human. See `nlgbench.score` for names.
+    A score is between 0 and 1; higher means more human. ``individual`` discriminators learn one
+    system's texts and as many human ones, drawn in each fold; a human text's score is their mean.
 
-    The method follows Garbacea et al. (2019, section 3.3.2, doi:10.18653/v1/D19-1409): unigrams,
-    bigrams and trigrams, random search, balanced classes. Equal texts share a fold. Folds are
-    stratified by system, with human texts as one stratum, and depend only on outputs and seed, so
-    all models, labels and scopes use the same folds. Features mark the presence of an n-gram of
-    lower-case words and punctuation marks. The 20,000 that occur in the most training texts of the
-    fold, and in at least two, are kept. The SVM and logistic regression weight them by TF-IDF. A
-    search maximizes balanced accuracy in three inner folds, grouped by text; where a class has
-    fewer than six distinct texts, defaults are used. Scores are uncalibrated; the SVM's is the
-    logistic function of its margin. A human text's individual score is the mean over the systems'
-    discriminators. NaN where the training texts have one class, no n-gram in two of them or, for a
-    deep model, only one distinct text of a class.
+    The method follows Garbacea et al. (2019, section 3.3.2, doi:10.18653/v1/D19-1409). Equal texts
+    share a fold; folds are stratified by system and depend only on outputs and seed. Features mark
+    n-grams (1 to 3) of lower-case words and punctuation marks: the 20,000 that occur in the most
+    training texts, and in at least two. The SVM and logistic regression weight them by TF-IDF. A
+    search maximizes balanced accuracy in three inner folds, if each class has six distinct texts.
+    NaN where training texts have one class, no n-gram in two of them or, for a deep model, only one
+    distinct text of a class.
     """
     base = int(np.random.default_rng(seed).integers(2**31))
     requests = {name: _parse_name(name, **options[name]) for name in names}

@@ -169,14 +169,12 @@ def self_bleu(texts: Sequence[str], *, max_n: int = 4) -> Floats:
     """Score every text by BLEU with all other texts as references; **higher is less diverse**.
 
     Zhu et al. (2018, *Texygen*, doi:10.1145/3209978.3210080) report the mean over texts. Each score
-    is sentence BLEU (Papineni et al. 2002, doi:10.3115/1073083.1073135) as NLTK computes it:
-
-    ``BP * exp(mean over n of log(p_n))``, where ``p_n = sum over n-grams of min(count, largest
-    count in any other text) / max(1, n-grams in the text)``; a numerator of 0 counts as .1
-    (method 1 of Chen and Cherry 2014, doi:10.3115/v1/W14-3346), so ``p_n = .1`` for a text with
-    fewer than n tokens. BP is ``exp(min(0, 1 - r / c))``, where c is the text's length in tokens
-    and r the closest length among the other texts, the shorter one in a tie. The score is 0 for an
-    empty text or one that shares no token with the others, and NaN for a single text.
+    is sentence BLEU (Papineni et al. 2002, doi:10.3115/1073083.1073135) as NLTK computes it, ``BP *
+    exp(mean over n of log(p_n))``, where ``p_n = sum over n-grams of min(count, largest count in
+    any other text) / max(1, n-grams in the text)``, and a numerator of 0 counts as .1 (method 1 of
+    Chen and Cherry 2014, doi:10.3115/v1/W14-3346). BP is ``exp(min(0, 1 - r / c))``, where c is the
+    text's length in tokens and r the closest length among the others, the shorter one in a tie. The
+    score is 0 for a text that shares no token with the others, and NaN for a single text.
 
     The largest count in *any other* text is the overall maximum, or the second largest for the text
     that alone has the maximum. Both are found once per n-gram.

@@ -79,12 +79,9 @@ def score_neural(
 
     ``lstm``: the last state of an LSTM. ``cnn``: the maximum of each filter over windows of 3, 4
     and 5 words (Kim 2014, doi:10.3115/v1/D14-1181). ``cnn_lstm``: an LSTM over filters of 3 words
-    (after Zhou et al. 2015, arXiv:1511.08630). All scores are NaN if a class has fewer than two
-    distinct texts, because one must be held out.
-
-    A tenth of `texts`, stratified by label and grouped by text, is held out for early stopping.
-    Words that occur in only one training text share one unknown token. The loss gives both classes
-    equal weight. `SETTINGS` are not tuned; the paper (Garbacea et al. 2019) reports none.
+    (after Zhou et al. 2015, arXiv:1511.08630). A tenth of `texts` is held out for early stopping,
+    so all scores are NaN if a class has one distinct text. Words of only one text share an unknown
+    token. `SETTINGS` are not tuned; Garbacea et al. (2019) report none.
 
     >>> texts = [["good", str(n)] for n in range(30)] + [["bad", str(n)] for n in range(30)]
     >>> scores = score_neural("cnn", texts, [1] * 30 + [0] * 30, [["good"], ["bad"]], seed=0)

@@ -120,15 +120,13 @@ def human_votes(
 ) -> Study:
     """Score captions by crowd listeners' picks, as in the row Human of Table 1.
 
-    Outputs are votes, as in the paper, or captions, whose scores are means over listeners. The
-    evaluator ``human`` scores the picks (0 to 1, higher is better); ``quality`` is as intended.
-    Misleading captions get the votes on their descriptive twins, including 3 captions that the
-    released study omits. With ``negated``, a vote is 1 for every color but the target, as in the
-    printed row; with ``twin_picked``, only for the twin's target, as in the paper's definition of a
-    score (section 5.2).
+    Outputs are votes, as in the paper, or captions, whose scores are means over listeners.
+    Misleading captions get the votes on their descriptive twins, including 3 that the release
+    omits. With ``negated``, a vote is 1 for every color but the target, as in the printed row; with
+    ``twin_picked``, only for the twin's target, as in the paper's definition (section 5.2).
 
-    The correlation of these scores with quality is circular: descriptive captions were selected
-    because these listeners understood them, and misleading scores are the same clicks negated.
+    The correlation with quality is circular: descriptive captions were selected because these
+    listeners understood them, and misleading scores are the same clicks negated.
     """
     if "listener_success" not in study.dimensions:
         raise Unsupported(

@@ -34,20 +34,18 @@ def color_world(
     """Simulate the color game, with captions of three qualities and their listeners.
 
     Contexts come in twins: the same three colors with the target and the first distractor
-    exchanged. Twins without an understood caption are left out. Each caption has three listeners,
-    who pick at random in a tenth of cases. Ids, systems, references and judgments are as in the
-    comm-eval release, with the paper's filter. Dimension ``fresh_success`` has new listeners' picks
-    for every kept caption. ``related`` has rounds for training. Apart from twins, no two contexts
-    in the study and the rounds have the same colors. ``truth["states"]`` has, per output and state,
-    ``is_target`` and the state's probabilities for a literal listener (``literal``), the ideal
-    listener (``ideal``), and one with random lapses (``success``).
+    exchanged; twins without an understood caption are left out. Each caption has three listeners,
+    who pick at random in a tenth of cases. Tables are as in the comm-eval release. Dimension
+    ``fresh_success`` has new listeners' picks for every kept caption. ``related`` has rounds for
+    training. Apart from twins, no two contexts have the same colors. ``truth["states"]`` has each
+    state's probabilities for a literal and an ideal listener, and one with random lapses
+    (``success``).
 
-    A caption has the form ``[comparative] word [not word]``; its fit to a color is the product of
-    its parts' fits (`color_speech`). The literal listener's ``L0(c | u)``, for color c and caption
-    u, is proportional to the fit. A speaker with belief ``b`` says ``u`` with probability
-    proportional to ``exp(RATIONALITY * (sum_c b(c) log L0(c | u) - WORD_COST * words))`` (Newman et
-    al. 2020, eq. 1). Descriptive speakers believe in the target; ambiguous ones divide their belief
-    equally between it and the nearest distractor. The ideal listener applies Bayes' rule to the
+    A caption's fit to a color is the product of its parts' fits (`color_speech`). The literal
+    listener's ``L0(c | u)``, for color c and caption u, is proportional to the fit. A speaker with
+    belief ``b`` says ``u`` with probability proportional to ``exp(RATIONALITY * (sum_c b(c) log
+    L0(c | u) - WORD_COST * words))`` (Newman et al. 2020, eq. 1): in the target, or equally in it
+    and the nearest distractor (ambiguous). The ideal listener applies Bayes' rule to the
     descriptive speaker (Frank and Goodman 2012, doi:10.1126/science.1218633).
     """
     n_rounds = {"train": 3000, "dev": 500, "test": 500} if n_rounds is None else n_rounds

@@ -78,16 +78,15 @@ def judge_world(
     """Simulate annotators and judges of the same outputs.
 
     For each item, `n_pairs` pairs of systems are drawn; `n_votes` annotators vote on each pair, and
-    each judge compares it in both orders. A share `judged` of all outputs is drawn at random, and
-    `n_judgments` annotators judge each of these from 1 to 5. Each judge scores all outputs on that
-    scale (evaluators ``JUDGE@score``). The first judge wrote the outputs of the first system, and
-    so on; with `wrote`, all judges wrote those of the system at that position. Annotators prefer a
-    text twice as long by `people_length` nats. `FAIR` lists a judge's options.
+    each judge compares it in both orders. A share `judged` of outputs is judged by `n_judgments`
+    annotators from 1 to 5. Each judge scores all outputs on that scale (evaluators
+    ``JUDGE@score``). The first judge wrote the outputs of the first system, and so on; with
+    `wrote`, all judges wrote those of the system at that position. Annotators prefer a text twice
+    as long by `people_length` nats. `FAIR` lists a judge's options.
 
-    ``truth["judges"]``: judge, system (the judge's own, or ""), and its parameters, in the units of
-    `FAIR`. ``truth["systems"]``: system, value (expected judgment), ability (mean quality in nats),
-    doublings (mean length relative to medium). ``truth["outputs"]``: output_id, value (quality in
-    nats), doublings.
+    ``truth``: ``judges`` (own system, parameters in the units of `FAIR`), ``systems`` (value:
+    expected judgment; ability in nats; doublings: mean length relative to medium), ``outputs``
+    (value in nats, doublings).
     """
     k = len(means)
     check_numbers(n_items=n_items, n_annotators=n_annotators, n_votes=(n_votes, n_annotators))

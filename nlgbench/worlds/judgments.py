@@ -50,17 +50,15 @@ def judgment_world(
 ) -> Study:
     """Simulate judgments of systems with known expectations over items and annotators.
 
-    A judgment is the system's mean, minus the item's difficulty, plus the output's own quality (the
-    unit: standard deviation 1), minus the annotator's severity (.5), plus the annotator's taste for
-    the system (.25), plus noise (1). Scale ``"ordinal"`` maps it to 1 to 5. Designs: ``"crossed"``:
+    A judgment is the system's mean, minus the item's difficulty, plus the output's own quality
+    (standard deviation 1), minus the annotator's severity (.5), plus the annotator's taste for the
+    system (.25), plus noise (1). Scale ``"ordinal"`` maps it to 1 to 5. Designs: ``"crossed"``:
     every annotator judges every output. ``"scattered"``: `n_votes` annotators are drawn for each
-    output, the diligent ones more often. ``"distinct"``: each item has `n_votes` annotators who
-    judge no other item. A share `missing` of judgments is removed at random.
+    output, the diligent ones more often. ``"distinct"``: each item has `n_votes` annotators of its
+    own. A share `missing` of judgments is removed at random.
 
-    ``truth["systems"]``: expected judgments, in the order of `means`; systems have random names, so
-    look up here which system has which mean. ``truth["annotators"]``: severity, the amount by which
-    an annotator judges the average system lower than the average annotator does.
-    ``truth["outputs"]``: latent quality.
+    ``truth``: ``systems`` (expected judgments, in the order of `means`; names are random),
+    ``annotators`` (severity), ``outputs`` (quality).
     """
     known(design, get_args(Design), "design")
     known(scale, get_args(Scale), "scale")

@@ -61,8 +61,10 @@ def compare_evaluators(
 
     Parameters
     ----------
-    study, against, granularity, dimension, clusters, seed
+    study, granularity, dimension, clusters, seed
         As in `correlate`. Human texts are excluded.
+    against : DataFrame, optional
+        At granularity "system": human scores of systems, in place of the study's judgments.
     evaluators : sequence of str or of (str, str), optional
         Names of evaluators, to compare all pairs of them, or pairs of names that you chose before
         seeing the data. p is adjusted over the compared pairs. Default: all evaluators.

@@ -241,13 +241,12 @@ def tournament(
     ratings last changed (Zhou and Xu 2020, section 3.2, doi:10.1609/aaai.v34i05.6521).
 
     With ``"adaptive"`` pairing, the two systems with the least certain order play. Ratings have a
-    joint covariance C, because deviations alone ignore correlated errors. Each game is a Gaussian
-    update, ``mu += u (s - E) / (1 + I v)`` and ``C -= u u' I / (1 + I v)``, where s is the result,
-    E its expectation, ``I = E (1 - E)``, u the difference of the systems' columns of C, and v the
-    variance of their distance d. Games stop when, for each of the m pairs, the Bayes factor against
-    equal skill reaches ``m / (1 - confidence)``. It is ``sqrt(v / v_0) exp(d^2 / (2 v))``, where
-    v_0 is the initial v. If ratings are normal and two systems are equal, the probability that it
-    ever reaches a bound is at most 1 / bound (Robbins 1970, doi:10.1214/aoms/1177696786).
+    joint covariance C. Each game is a Gaussian update, ``mu += u (s - E) / (1 + I v)`` and ``C -= u
+    u' I / (1 + I v)``, where s is the result, E its expectation, ``I = E (1 - E)``, u the
+    difference of the systems' columns of C, and v the variance of their distance d. Games stop
+    when, for each of the m pairs, the Bayes factor against equal skill, ``sqrt(v / v_0) exp(d^2 /
+    (2 v))``, reaches ``m / (1 - confidence)``: of equal systems, it ever reaches a bound with
+    probability at most 1 / bound (Robbins 1970, doi:10.1214/aoms/1177696786).
     """
     rng = np.random.default_rng(seed)
     systems, a, b, results = as_arrays(games_of_one(study, of=of))
