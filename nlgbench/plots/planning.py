@@ -12,7 +12,7 @@ from matplotlib.ticker import NullLocator
 from nlgbench.analysis.planning import StudyPlan
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
 from nlgbench.plots.rows import draw_reference, legend_above
-from nlgbench.plots.style import ACCENT, ONE_COLUMN, line_look
+from nlgbench.plots.style import ACCENT, ESTIMATE, LINES, ONE_COLUMN
 from nlgbench.study.checks import read_table
 
 #: The target power of planned studies.
@@ -44,8 +44,8 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     Examples
     --------
     >>> curve = pd.DataFrame({"n_items": [50, 100], "n_annotators": 20, "power": [0.4, 0.7]})
-    >>> plot_plan(curve).alt
-    'Power by number of items. Power: with 20 annotators, 0.40 at 50 and 0.70 at 100.'
+    >>> plot_plan(curve).alt.split(". ")[1]
+    'Power: with 20 annotators, 0.40 at 50 and 0.70 at 100'
     """
     curve = plan.curve if isinstance(plan, StudyPlan) else plan
     curve = read_table(
@@ -58,12 +58,14 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     draw_reference(ax, _TARGET, upright=True)
     texts = []
     groups = list(curve.groupby(n_annotators, sort=True))
+    designs = plan.designs if isinstance(plan, StudyPlan) else pd.DataFrame()
+    cheapest = designs.iloc[0] if len(designs) else {"n_annotators": np.nan}
     for n, (number, rows) in enumerate(groups):
         rows = rows.sort_values("n_items")
-        style = line_look(n)
-        style.pop("marker")
+        color = ACCENT if number == cheapest["n_annotators"] else ESTIMATE
         label = f"{number:g}" if number else None
-        ax.plot(rows["n_items"], rows["power"], label=label, **style)
+        dashes = LINES[n % len(LINES)]
+        ax.plot(rows["n_items"], rows["power"], label=label, color=color, linestyle=dashes)
         known_power = rows[["power", "n_items"]].dropna()
         named = known_power.iloc[[0, -1][: len(known_power)]].itertuples(index=False)
         ends = " and ".join(f"{power:.2f} at {n_items:g}" for power, n_items in named)
@@ -75,17 +77,15 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     ax.set_ylim(0, 1.03)
     ax.set_xlabel("Number of items")
     ax.set_ylabel("Power")
-    notes = ""
-    if isinstance(plan, StudyPlan) and len(plan.designs):
-        cheapest = plan.designs.iloc[0]
+    notes = f"Horizontal line: a power of {_TARGET:g}."
+    if len(designs):
         star: dict[str, Any] = {"color": ACCENT, "markersize": 9, "zorder": 4}
-        star["label"] = f"{cheapest['n_annotators']:g} (cheapest)"
         ax.plot(cheapest["n_items"], cheapest["power"], "*", **star)
-        notes = f"Star: the cheapest design with a power of {cheapest['power']:.2f} has "
+        notes += f" Star: the cheapest design with a power of {cheapest['power']:.2f} has "
         notes += f"{cheapest['n_items']:g} items and {cheapest['n_annotators']:g} annotators, "
         notes += f"{cheapest['n_votes']:g} of them per output or pair."
     if any(number for number, _ in groups):
-        legend_above(ax, title="Annotators", title_fontsize=7, ncols=4, alignment="left")
+        legend_above(ax, title="Annotators", title_fontsize=7, ncols=5, alignment="left")
     condition = f" for {plan.question}" if isinstance(plan, StudyPlan) else ""
     votes = curve.get("n_votes", pd.Series(dtype=float)).dropna().unique()
     if len(votes) == 1:

@@ -49,7 +49,7 @@ class StudyPlan(Reported):
     >>> stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
     >>> plan = plan_study(stated, difference=0.3, n_items=[50], n_annotators=[20])
     >>> isinstance(plan, StudyPlan), len(plan.curve)
-    (True, 1)
+    (True, 2)
     """
 
     curve: pd.DataFrame
@@ -98,7 +98,8 @@ def plan_study(
         output (for votes: as ``"blocked"``). ``"distinct"``: as blocked, but each annotator has
         only one item.
     n_items, n_annotators : sequence of int
-        Numbers for the curve. ``"distinct"`` ignores `n_annotators`: each item has its own.
+        Numbers for the curve; it also has the n_annotators of the first of `designs`.
+        ``"distinct"`` ignores `n_annotators`: each item has its own.
     n_votes : int, optional
         Annotators per output or pair; ``"crossed"`` uses all. Default: `designs` may have up to
         ten, and the curve has as many as the first of `designs`, or all annotators if fewer.
@@ -134,7 +135,7 @@ def plan_study(
     --------
     >>> stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
     >>> plan = plan_study(stated, difference=0.3, n_items=[50, 200], n_annotators=[20])
-    >>> plan.curve[["n_items", "power", "mdd"]].round(2).values.tolist()
+    >>> plan.curve[["n_items", "power", "mdd"]].head(2).round(2).values.tolist()
     [[50.0, 0.41, 0.49], [200.0, 0.79, 0.3]]
     """
     if difference <= 0:
@@ -172,7 +173,8 @@ def plan_study(
     conditions: dict[str, Any] = {f"price_{name}": price for name, price in paid.items()}
     conditions["variances"] = "as stated" if isinstance(pilot, Mapping) else "as estimated"
     designs = designs.assign(difference=difference, level=LEVEL, target=power, **conditions)
-    # Figures show the curve beside the cheapest design, so both have the same number of votes.
+    # Figures show the cheapest design on a curve, which needs its annotators and votes.
+    n_annotators = [*n_annotators, *designs["n_annotators"].iloc[:1]]
     curve = with_power(_layouts(design, n_items, n_annotators, designs["n_votes"].iloc[:1]))
     unit = "two means, in points" if question == "means" else "the shares of wins and of losses"
     goal = f"a difference of {difference:.3g} between {unit}"
