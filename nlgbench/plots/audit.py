@@ -9,23 +9,24 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MultipleLocator
 
 from nlgbench.analysis.judges import Audit
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, as_drawing, canvas, in_paper_style, legend_label
-from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark
+from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark, short_number
 from nlgbench.plots.style import ACCENT, ESTIMATE, HUMAN, TWO_COLUMN, line_look
 from nlgbench.status import Unsupported
 from nlgbench.text import counted
 
 #: Test -> title of its panel, and label of its axis.
 _PANELS = {
-    "consistency": ("Order consistency", "share of pairs"),
-    "position": ("Gain when shown first", "share of verdicts"),
-    "length": ("Gain when twice as long", "share of verdicts"),
-    "own": ("Gain of own system", "share of verdicts"),
-    "agreement": ("Agreement with majority", "share of votes"),
-    "ties": ("Ties, judge − annotators", "share of verdicts"),
+    "consistency": ("Same verdict\nin both orders", "share of pairs"),
+    "position": ("Gain when\nshown first", "share of verdicts"),
+    "length": ("Gain when\ntwice as long", "share of verdicts"),
+    "own": ("Gain of\nown system", "share of verdicts"),
+    "agreement": ("Agreement\nwith majority", "share of votes"),
+    "ties": ("Ties of judge\nminus annotators", "share of verdicts"),
 }
 _GRAY = "#777777"
 #: Verdict -> color, marker, whether it is filled (all distinct in grayscale), and legend.
@@ -83,19 +84,24 @@ def plot_audit(audited: Audit) -> Drawing:
     if not n_panels:
         message = "no test has an estimate for any judge: there is nothing to draw."
         raise Unsupported("no_estimates", message)
-    n_rows = -(-n_panels // 4)
-    # Calibration comes last and needs two adjacent places in one row.
+    n_rows = -(-n_panels // 5)
     n_columns = -(-n_panels // n_rows)
     figure, (first,) = canvas(TWO_COLUMN, n_rows * (0.75 + 0.15 * len(names)) + 0.6)
     first.remove()
     grid = figure.add_gridspec(n_rows, n_columns)
     axes = [figure.add_subplot(grid[n // n_columns, n % n_columns]) for n in range(len(tests))]
+    gains = table.loc[table["test"].isin(_BIASES), ["estimate", "ci_low", "ci_high"]]
+    limits = (np.nanmin(gains) - 0.03, np.nanmax(gains) + 0.03) if len(gains) else None
     for number, (ax, test) in enumerate(zip(axes, tests, strict=True)):
         title, unit = _PANELS[test]
         ax.set_yticks(list(lane.values()), short if number % n_columns == 0 else [])
         ax.set_ylim(max(lane.values()) + 0.6, -0.6)
         ax.tick_params(axis="y", length=0)
         _draw_test(ax, table[table["test"] == test], lane, audited.margin, test)
+        if test in _BIASES:
+            ax.set_xlim(limits)
+        ax.xaxis.set_major_locator(MultipleLocator(0.5))
+        ax.xaxis.set_major_formatter(short_number)
         ax.set_title(title, fontsize=7)
         ax.set_xlabel(unit, fontsize=7)
         ax.axhline(len(judged) - 0.2, color="#bbbbbb", linewidth=0.5)
@@ -105,7 +111,7 @@ def plot_audit(audited: Audit) -> Drawing:
         ax = axes[tests.index("agreement")]
         ax.vlines(people["estimate"], positions - 0.4, positions + 0.4, color=HUMAN, linewidth=1.6)
     if len(bins):
-        axes.append(figure.add_subplot(grid[-1, n_columns - 2 :]))
+        axes.append(figure.add_subplot(grid[-1, len(tests) % n_columns :]))
         _draw_bins(axes[-1], bins, dict(zip(names, short, strict=True)))
     _legend(figure, table[table["test"].isin(tests)], len(people) > 0)
     biases = table[table["test"].isin(set(_BIASES) & set(tests)) & ~table["is_sentinel"]]
@@ -115,11 +121,12 @@ def plot_audit(audited: Audit) -> Drawing:
     listed = ", ".join(biased["evaluator"] + " (" + biased["test"] + ")")
     alt = (
         f"Audit of {counted(len(judged), 'judge')} and {counted(len(sentinels), 'sentinel')}, with "
-        f"panels: {'; '.join(ax.get_title() for ax in axes)}. "
+        f"panels: {'; '.join(ax.get_title().replace(chr(10), ' ') for ax in axes)}. "
     )
     if len(biases):
         alt += f"Biases found: {listed or 'none'}; inconclusive: {n_open} of {len(biases)} tests. "
-    notes = f"Gray band: the margin, {audited.margin:g} of verdicts." if len(biases) else ""
+    notes = "Vertical lines: no gain or no difference, or .5."
+    notes += f" Gray band: the margin, {audited.margin:g} of verdicts." if len(biases) else ""
     return as_drawing(axes, table, alt.strip(), notes)
 
 
@@ -132,7 +139,6 @@ def _draw_test(
     draw_reference(ax, 0 if test in (*_BIASES, "ties") else 0.5)
     if test not in (*_BIASES, "ties"):
         ax.set_xlim(-0.03, 1.03)
-        ax.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
     estimated = rows[rows["estimate"].notna()]
     for verdict, group in estimated.groupby("verdict", sort=False):
         color, marker, filled, _ = _LOOKS[str(verdict)]
@@ -149,6 +155,10 @@ def _draw_bins(ax: Axes, bins: pd.DataFrame, short: dict[str, str]) -> None:
     ax.set_title("Calibration: annotators agree with the judge", fontsize=7)
     ax.set_xlabel("judge's probability of its choice", fontsize=7)
     ax.set_ylabel("share of votes (ties: half)", fontsize=7)
+    ax.yaxis.set_label_position("right")
+    ax.yaxis.tick_right()
+    ax.spines["right"].set_visible(True)
+    ax.spines["left"].set_visible(False)
     judges = bins["evaluator"].unique()
     for number, name in enumerate(judges):
         curve = bins[bins["evaluator"] == name]

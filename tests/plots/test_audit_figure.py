@@ -48,4 +48,4 @@ def test_the_page_can_be_read_and_tests_of_no_judge_have_no_panel(audited):
     )
     drawn = nb.plot_audit(bare)
     titles = [ax.get_title() for ax in drawn.axes]
-    assert titles == ["Order consistency", "Gain when shown first"]
+    assert titles == ["Same verdict\nin both orders", "Gain when\nshown first"]
