@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 from matplotlib.ticker import MultipleLocator
 
 from nlgbench.analysis.correlation import PooledCorrelations, pooling
-from nlgbench.evaluators.names import kind, label
+from nlgbench.evaluators.names import label
 from nlgbench.plots.figures import (
     Drawing,
     as_drawing,
@@ -20,7 +20,7 @@ from nlgbench.plots.figures import (
     in_paper_style,
     require_unique,
 )
-from nlgbench.plots.pooled import GRAY, MOST_COLUMNS, SENTINELS, drawn_evaluators
+from nlgbench.plots.pooled import MOST_COLUMNS, TASK_LOOKS, drawn_evaluators, panel_title
 from nlgbench.plots.rows import (
     draw_estimates,
     draw_intervals,
@@ -28,10 +28,9 @@ from nlgbench.plots.rows import (
     mark,
     short_number,
 )
-from nlgbench.plots.style import GROUPS, TWO_COLUMN
+from nlgbench.plots.style import TWO_COLUMN
 
 _LEVELS = ("output", "item", "system")
-_PALE = "#BBBBBB"
 _REQUIREMENTS = (
     f"Required: {pooling.FEWEST_STUDIES} studies with standard errors for a mean, "
     f"{pooling.FEWEST_PREDICTED} for a prediction interval; over systems, "
@@ -67,23 +66,22 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
     studies = studies[studies["evaluator"].isin(names)]
     studies = studies.assign(task=studies.get("task", ""))
     levels = [level for level in _LEVELS if summary["granularity"].eq(level).any()]
-    task_styles = dict(zip(dict.fromkeys(studies["task"]), GROUPS * len(studies), strict=False))
+    task_styles = dict(zip(dict.fromkeys(studies["task"]), TASK_LOOKS * len(studies), strict=False))
     statistic = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
-    n_columns = min(MOST_COLUMNS, len(names))
-    n_rows = -(-len(names) // n_columns)
+    n_rows = -(-len(names) // MOST_COLUMNS)
+    n_columns = -(-len(names) // n_rows)
     height = 1.75 * n_rows + 0.7
-    panels = axes_for(None, TWO_COLUMN, height, n=len(names), columns=n_columns, sharey="row")
-    for number, (panel, name) in enumerate(zip(panels, names, strict=True)):
+    panels = axes_for(None, TWO_COLUMN, height, n=len(names), columns=n_columns, sharey=True)
+    for panel, name in zip(panels, names, strict=True):
         means = summary[summary["evaluator"] == name].set_index("granularity").reindex(levels)
         _draw_evaluator(panel, studies[studies["evaluator"] == name], means, task_styles)
-        panel.set_title(label(name), fontsize=7, pad=3)
-        if kind(name) == SENTINELS:
-            panel.set_facecolor(GRAY)
+        panel.set_title(panel_title(name), fontsize=7, pad=3)
         panel.tick_params(axis="both", labelsize=6.5, length=2)
-        if number % n_columns == 0:
-            panel.set_ylabel(statistic)
-    handles = _legend(task_styles, pooled.confidence, set(map(kind, names)))
-    panels[0].figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    ylabel = f"{statistic} correlation with human judgments"
+    panels[0].figure.supylabel(textwrap.fill(ylabel, 24 * n_rows), fontsize=8)
+    handles = [mark(task, *style, markersize=3.5) for task, style in task_styles.items() if task]
+    handles.append(mark("mean", "_", "black", markersize=8, markeredgewidth=2))
+    panels[0].figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     means = summary.sort_values("granularity", key=lambda column: column.map(levels.index))
     described = means.apply(_describe_mean, axis=1).groupby(means["evaluator"]).agg(", ".join)
     texts = [f"{label(name)} {described[name]}" for name in names]
@@ -93,7 +91,10 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
     further = ["prediction_low", "prediction_high", "n_studies"]
     means = means.assign(study="Mean")[[*columns, *further]]
     data = pd.concat([studies[["task", *columns, "point"]], means], ignore_index=True)
-    return as_drawing(panels, data, alt, _REQUIREMENTS)
+    level = f"{pooled.confidence:.0%}"
+    notes = f"n: studies in the mean. Thick lines: {level} intervals; thin: {level} prediction "
+    notes += f"intervals. Hollow: no standard error, not in the mean. {_REQUIREMENTS}"
+    return as_drawing(panels, data, alt, notes)
 
 
 def _draw_evaluator(
@@ -112,10 +113,9 @@ def _draw_evaluator(
             style["markerfacecolor"] = color if has_error else "white"
             ax.plot(points.index, points["point"], marker, **style)
     mean_positions = np.arange(len(levels)) + _OFFSET
-    bar = {"color": _PALE, "linewidth": 3.2, "zorder": 1}
-    draw_intervals(ax, mean_positions, means, upright=True, prefix="prediction", **bar)
-    style = {"color": "black", "marker": "D", "markersize": 2.8, "zorder": 4}
-    draw_estimates(ax, mean_positions, means, upright=True, **style)
+    draw_intervals(ax, mean_positions, means, upright=True, prefix="prediction", color="black")
+    style = {"color": "black", "marker": "_", "markersize": 8, "linewidth": 2.4, "zorder": 4}
+    draw_estimates(ax, mean_positions, means, upright=True, markeredgewidth=2, **style)
     ax.set_xlim(-0.3, len(levels) - 0.35)
     counts = means["n_studies"].fillna(0)
     ax.set_xticks(range(len(levels)), [f"{level}\nn = {n:g}" for level, n in counts.items()])
@@ -129,18 +129,3 @@ def _describe_mean(row: pd.Series) -> str:
         return f"{row['granularity']} no mean (n = {row['n_studies']:.0f})"
     ends = map(format_correlation, (row["estimate"], row["ci_low"], row["ci_high"]))
     return "{} {} [{}, {}] (n = {:.0f})".format(row["granularity"], *ends, row["n_studies"])
-
-
-def _legend(
-    task_styles: dict[str, tuple[str, str]], confidence: float, kinds: set[str]
-) -> list[Any]:
-    """List the legend's marks: tasks, means, prediction intervals and sentinels."""
-    tasks = [(task, *style) for task, style in task_styles.items() if task]
-    handles: list[Any] = [mark(*task, markersize=3.5) for task in tasks]
-    handles.append(mark("no standard error", "s", "#777777", face="white", markersize=3.5))
-    mean: dict[str, Any] = {"markersize": 3.5, "linestyle": "-", "linewidth": 0.8}
-    handles.append(mark(f"mean, {confidence:.0%} interval", "D", "black", **mean))
-    handles.append(Patch(color=_PALE, label=f"{confidence:.0%} prediction interval"))
-    if SENTINELS in kinds:
-        handles.append(Patch(color=GRAY, label="sentinels"))
-    return handles

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch, Polygon
+from matplotlib.patches import Polygon
 from matplotlib.ticker import MultipleLocator
 
 from nlgbench.analysis.correlation.pooling import PooledCorrelations
@@ -29,7 +29,8 @@ from nlgbench.status import Unsupported
 #: Maximum number of panels in a row: narrower ones have no room for a name and an interval.
 MOST_COLUMNS = 5
 SENTINELS = "Sentinels"
-GRAY = "#EEEEEE"
+#: Markers and colors of tasks: black shows means.
+TASK_LOOKS = [look for look in GROUPS if look[1] != "#000000"]
 _MEAN, _FURTHER = "Mean", "prediction interval"
 
 
@@ -64,8 +65,8 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     >>> table = table.assign(evaluator="chrf", dimension="quality", statistic="spearman")
     >>> table = table.assign(granularity="output", confidence=0.95, ci_low=0.2, ci_high=0.6)
     >>> from nlgbench.analysis.correlation.pooling import pool_correlations
-    >>> plot_pooled(pool_correlations(table)).alt
-    'Spearman correlation with human judgments in 5 studies. Means: chrF .38 [.24, .51] (n = 5).'
+    >>> plot_pooled(pool_correlations(table)).alt.split(". ")[1]
+    'Means: chrF .38 [.24, .51] (n = 5)'
     """
     summary, studies = _select(pooled)
     statistic = str(summary["statistic"].iloc[0]).capitalize().replace("_", " ")
@@ -75,15 +76,15 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
         xlabel += f", minus that of {baseline.lower() if baseline.istitle() else baseline}"
     names = list(summary.index)
     lines = _list_rows(studies)
-    n_columns = min(MOST_COLUMNS, len(names))
-    n_rows = -(-len(names) // n_columns)
+    n_rows = -(-len(names) // MOST_COLUMNS)
+    n_columns = -(-len(names) // n_rows)
     height = n_rows * (0.72 + 0.135 * (len(lines) + 2.9)) + 0.35
     width = TWO_COLUMN if n_columns > 1 else ONE_COLUMN
     grid = {"columns": n_columns, "sharex": True, "sharey": True}
     panels = axes_for(ax, width, height, n=len(names), **grid)
     lanes = {line: float(lane) for lane, (line, _) in enumerate(lines)}
     tasks = enumerate(dict.fromkeys(studies["task"]))
-    task_styles = {task: GROUPS[n % len(GROUPS)] for n, task in tasks}
+    task_styles = {task: TASK_LOOKS[n % len(TASK_LOOKS)] for n, task in tasks}
     mean_row = len(lines) + 0.3
     level = f"{pooled.confidence:.0%}"
     tick_labels = [line for line, _ in lines] + [_MEAN, f"{level} prediction\ninterval"]
@@ -103,10 +104,14 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
             task_effects = effects[effects["task"] == task]
             places = task_effects["study"].map(lanes)
             draw_estimates(panel, places, task_effects, marker=marker, color=color, markersize=2.6)
+        missing = [lane for study, lane in lanes.items() if study not in {*effects["study"]}]
+        missing = [lane for lane in missing if lines[int(lane)][0] in set(studies["study"])]
+        missing += [mean_row + 1.2] * bool(np.isnan(mean["prediction_low"]))
+        for lane in missing:
+            style: dict[str, Any] = {"transform": panel.get_yaxis_transform(), "ha": "center"}
+            panel.text(0.5, lane, "–", va="center", **style)
         _draw_mean(panel, mean, mean_row)
-        panel.set_title(f"{label(name)}\n{_describe_mean(mean)}", fontsize=7, pad=3)
-        if kind(name) == SENTINELS:
-            panel.set_facecolor(GRAY)
+        panel.set_title(f"{panel_title(name)}\n{_describe_mean(mean)}", fontsize=7, pad=3)
         panel.set_yticks([*lanes.values(), mean_row, mean_row + 1.2], tick_labels, fontsize=6.5)
         panel.tick_params(axis="y", length=0, labelleft=number % n_columns == 0)
         for n, tick in enumerate(panel.get_yticklabels()):
@@ -119,9 +124,6 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
         figure = panels[0].figure
         # A panel's own label would widen its column.
         figure.supxlabel(textwrap.fill(xlabel, 110 if n_columns > 1 else 50), fontsize=8)
-        if SENTINELS in map(kind, names):
-            gray = [Patch(color=GRAY, label="sentinels")]
-            figure.legend(handles=gray, loc="outside lower right")
     else:
         panels[(n_rows - 1) * n_columns].set_xlabel(xlabel, loc="left")
     means = summary.reset_index().assign(study=_MEAN)
@@ -132,7 +134,14 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     data = pd.concat([studies[columns], means[columns], further], ignore_index=True)
     texts = "; ".join(f"{label(name)} {_describe_mean(summary.loc[name])}" for name in names)
     n = studies["study"].nunique()
-    return as_drawing(panels, data, f"{xlabel} in {n} studies. Means: {texts}.")
+    notes = f"Above each panel and as a diamond: mean and {level} interval (n studies)."
+    notes += " –: too few studies, or undefined."
+    return as_drawing(panels, data, f"{xlabel} in {n} studies. Means: {texts}.", notes)
+
+
+def panel_title(name: str) -> str:
+    """Name an evaluator above its panel, and mark sentinels."""
+    return label(name) + " (sentinel)" * (kind(name) == SENTINELS)
 
 
 def drawn_evaluators(summary: pd.DataFrame) -> list[str]:

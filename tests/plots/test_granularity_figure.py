@@ -22,7 +22,7 @@ def test_studies_are_joined_and_means_need_five():
     table.loc[hollow, ["ci_low", "ci_high"]] = np.nan
     drawn = nb.plot_granularity(nb.pool_correlations(table))
     chrf, length = drawn.axes
-    assert [chrf.get_title(), length.get_title()] == ["chrF", "Length"]
+    assert [chrf.get_title(), length.get_title()] == ["chrF", "Length (sentinel)"]
     words = [tick.get_text() for tick in chrf.get_xticklabels()]
     assert words == ["output\nn = 8", "item\nn = 5", "system\nn = 1"]
     known = table[table["evaluator"] == "chrf"].set_index(["study", "granularity"])["estimate"]
