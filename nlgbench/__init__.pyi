@@ -90,7 +90,6 @@ from nlgbench.plots.reproduction import plot_reproduction as plot_reproduction
 from nlgbench.plots.reliability import plot_reliability as plot_reliability
 from nlgbench.plots.swatches import plot_contexts as plot_contexts
 from nlgbench.plots.violins import plot_violins as plot_violins
-from nlgbench.plots.scatter import plot_scatter_systems as plot_scatter_systems
 from nlgbench.plots.boundary import plot_boundary as plot_boundary
 from nlgbench.plots.multiverse import plot_multiverse as plot_multiverse
 from nlgbench.plots.sequential import plot_sequential as plot_sequential

@@ -39,7 +39,7 @@ SHOWN = (*RELEASED, *(f"{kind}_0" for kind in KINDS))
 SHOWN += ("bleu_1@coco", "rouge_l", "cider_d", "meteor")
 
 _LABELS = {
-    **dict(zip(RELEASED, ("Their literal", "Their pragmatic"), strict=True)),
+    **dict(zip(RELEASED, ("Literal (authors')", "Pragmatic (authors')"), strict=True)),
     **{f"{kind}_0": kind.capitalize() for kind in KINDS},
     **{f"bleu_{n}@coco": f"BLEU-{n}" for n in range(1, 5)},
     "cider_d": "CIDEr",

@@ -125,8 +125,8 @@ def figure2(study: Study, people: pd.DataFrame) -> pd.DataFrame:
         published = printed.melt("criterion", var_name="kind", value_name="published")
         published["evaluator"] = published.pop("criterion").str.upper()
         rates = rates.merge(published, on=["evaluator", "kind"], validate="one_to_one")
-    rates = rates.replace({"evaluator": CRITERIA})
-    return rates.assign(kind=rates["kind"].str.replace("_", " "))
+    panels = rates["evaluator"].replace(CRITERIA)
+    return rates.assign(data=panels, evaluator=rates.pop("kind"))
 
 
 def quality(study: Study, people: pd.DataFrame) -> pd.DataFrame:
@@ -157,18 +157,17 @@ def figure3(study: Study, data: Study) -> pd.DataFrame:
     return overlap.assign(evaluator=overlap.pop("system").map(generator_labels(data)))
 
 
-def diversity_planes(data: Study, diversity: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Combine distinct-2, Self-BLEU and the SVM's accuracy for `plot_scatter_systems`."""
+def by_distinct(data: Study, diversity: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Convert Distinct-2, Self-BLEU and the SVM's accuracy for `plot_forest`, most varied first."""
     by_source = accuracy[(accuracy["labels_scored"] == "natural") & ~accuracy["is_human"]]
     scores = pd.concat([diversity, by_source])
-    scores = scores.pivot(index="system", columns="evaluator", values=_ENDS)
-    scores = scores.loc[diversity["system"].unique()]
-    planes = pd.DataFrame({"system": scores.index.map(generator_labels(data))}, index=scores.index)
-    columns = {"distinct": "distinct_2", "self_bleu": "self_bleu_4", "accuracy": "svm_meta@natural"}
-    for name, evaluator in columns.items():
-        for end, tail in zip(_ENDS, ("", "_low", "_high"), strict=True):
-            planes[f"{name}{tail}"] = scores[end][evaluator]
-    return planes.assign(confidence=0.95).reset_index(drop=True)
+    names = {"distinct_2": "Distinct-2", "self_bleu_4": "Self-BLEU-4"}
+    names |= {"svm_meta@natural": "Accuracy of the SVM"}
+    ranks = diversity[diversity["evaluator"] == "distinct_2"].set_index("system")["estimate"].rank()
+    rows = scores.assign(data=scores["evaluator"].map(names), rank=scores["system"].map(ranks))
+    rows = rows.dropna(subset="data").sort_values("rank", ascending=False, kind="stable")
+    generators = rows["system"].map(generator_labels(data))
+    return rows[["data", *_ENDS]].assign(evaluator=generators, confidence=0.95)
 
 
 def overlap_names(*, full: bool) -> list[str]:
@@ -242,11 +241,15 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
 
 
 def by_training_labels(correlations: pd.DataFrame) -> pd.DataFrame:
-    """Select discriminators scored by their errors, and group them by their training labels."""
-    parts = correlations["evaluator"].str.extract(DISCRIMINATOR)
-    kinds = {"natural": "Trained on true sources", "majority": "Trained on majority votes"}
-    rows = correlations.assign(kind=parts[2].map(kinds))[parts[3].notna()]
-    return rows.sort_values("kind", kind="stable", ascending=False)
+    """Convert discriminators' correlations for `plot_forest`, by training and scoring labels."""
+    scored = correlations["evaluator"].str.contains("/", regex=False)
+    rows = correlations[(correlations["statistic"] == "spearman") & scored]
+    parts = rows["evaluator"].str.extract(DISCRIMINATOR)
+    labels = parts[[2, 3]].replace({"natural": "true sources", "majority": "votes"})
+    names = parts[0].map(label) + parts[1].map({"individual": ", individual", "meta": ""})
+    looks = {"kind": "trained on " + labels[2] + ", scored on " + labels[3], "evaluator": names}
+    ends = {"ci_low": rows["second_low"], "ci_high": rows["second_high"]}
+    return rows.assign(data=rows["criterion"].replace(CRITERIA), **looks, **ends)
 
 
 def with_truth(

@@ -20,19 +20,20 @@ from nlgbench.plots.figures import (
     two_decimals,
 )
 from nlgbench.plots.rows import (
-    NESTED,
     describe_intervals,
+    describe_nested,
     draw_estimates,
     draw_reference,
-    has_interval,
     label_rows,
     mark,
 )
 from nlgbench.plots.style import ESTIMATE, LOOKS, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
-_COLUMNS = "evaluator estimate:float ci_low:float ci_high:float published:float? kind? data? "
-_COLUMNS += "confidence:float?"
+_NEEDED = "evaluator estimate:float ci_low:float ci_high:float published:float? kind? data? "
+_NEEDED += "confidence:float?"
+_COLUMNS = 5  # the most panels in one row
+_PUBLISHED: dict[str, Any] = {"marker": "|", "color": "black", "linestyle": "none", "markersize": 9}
 
 
 @in_paper_style
@@ -79,7 +80,7 @@ def plot_forest(
     >>> plot_forest(table).alt.split(". ")[1]
     'chrF 0.50'
     """
-    table = read_table(table, _COLUMNS, "the table has")
+    table = read_table(table, _NEEDED, "the table has")
     keys = [name for name in ("data", "evaluator", "kind") if name in table]
     require_unique(table, keys, "choose one statistic and one criterion")
     table = table.assign(evaluator=table["evaluator"].map(label))
@@ -91,10 +92,12 @@ def plot_forest(
     if len(panels) == 1 and not several:
         rows = table.sort_values("estimate", ascending=False, kind="stable")
     evaluators = list(dict.fromkeys(rows["evaluator"]))
-    columns = 3 if len(panels) == 3 else 2
+    columns = len(panels) if len(panels) <= _COLUMNS else 3
     height = 0.9 + (0.1 * len(kinds) if several else 0.2) * len(evaluators)
     height *= -(-len(panels) // columns)
     axes = axes_for(ax, TWO_COLUMN, height, n=len(panels), columns=columns, sharey=True)
+    figure = axes[0].get_figure(root=True)
+    assert figure is not None
     texts = []
     for panel, (name, rows) in zip(axes, panels.items(), strict=True):
         if len(panels) > 1:
@@ -113,25 +116,29 @@ def plot_forest(
             for position in positions[points["estimate"].isna()]:
                 panel.text(x_low, position, " undefined", fontsize=6.5, va="center")
             if "published" in points:
-                style: dict[str, Any] = {"mec": "black", "mfc": "none", "ms": 6.5, "zorder": 4}
-                panel.plot(points["published"], positions, "D", **style)
+                panel.plot(points["published"], positions, **_PUBLISHED, zorder=2.5)
         label_rows(panel, evaluators)
         panel.set_xlim(x_low, x_high)
-        # Right-aligned: a long label may extend to the left, below the evaluators' names.
-        panel.set_xlabel(xlabel, loc="right", parse_math=True)
+        if len(panels) == 1 or ax is not None:
+            # Right-aligned: a long label may extend to the left, below the evaluators' names.
+            panel.set_xlabel(xlabel, loc="right", parse_math=True)
+        else:
+            panel.locator_params(axis="x", nbins=max(2, 10 // columns))
         named = rows["evaluator"] + (" " + rows["kind"] if several else "")
         named = f"{name}, " + named if len(panels) > 1 else named
         values = map(two_decimals, rows["estimate"])
         texts += [f"{name} {value}" for name, value in zip(named, values, strict=True)]
+    if len(panels) > 1 and ax is None:
+        figure.supxlabel(xlabel, fontsize=8, parse_math=True)
     handles = [mark(kind, *marker) for kind, marker in markers.items() if len(kinds) > 1]
     if "published" in table:
-        handles.append(mark("published", "D", "black", face="none", markersize=6.5))
+        handles.append(mark("published", **_PUBLISHED))
     if handles:
-        axes[0].legend(
-            handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, ncols=2
-        )
+        figure.legend(handles=handles, loc="outside upper right", ncols=2)
     alt = f"{xlabel}, by evaluator,{describe_intervals(table)}. {'; '.join(texts)}."
-    return as_drawing(axes, table, alt, NESTED if has_interval(table).any() else "")
+    notes = describe_nested(table)
+    notes += f" Vertical line: chance ({line:g})." if line else ""
+    return as_drawing(axes, table, alt, notes.strip())
 
 
 def _limits(table: pd.DataFrame, xlim: tuple[float, float] | None) -> tuple[float, float]:
@@ -150,4 +157,4 @@ def plot_votes(table: pd.DataFrame) -> Drawing:
     rows = rows.replace({"evaluator": {"people": "Other annotators"}})
     axis: dict[str, Any] = {"xlabel": "Agreement with annotators' votes", "xlim": (0.45, 0.55)}
     drawing = draw_highest(lambda votes: plot_forest(votes, **axis, line=0.5), rows)
-    return add_notes(drawing, "Ties are excluded. Line: chance.")
+    return add_notes(drawing, "Ties are excluded.")

@@ -10,8 +10,8 @@ from nlgbench.analysis.people import SystemComparison
 from nlgbench.evaluators.sentinels import SENTINELS
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, two_decimals
 from nlgbench.plots.rows import (
-    NESTED,
     describe_intervals,
+    describe_nested,
     draw_estimates,
     draw_reference,
     label_rows,
@@ -79,4 +79,4 @@ def draw_groups(table: pd.DataFrame, xlabel: str) -> Drawing:
         texts.append(f"{panel}: {', '.join(map(' '.join, zip(pairs['row'], values, strict=True)))}")
     label_rows(axes[0], rows)
     alt = f"{xlabel} by group of items{describe_intervals(table)}: {'; '.join(texts)}."
-    return as_drawing(axes, table, alt, NESTED)
+    return as_drawing(axes, table, alt, describe_nested(table))

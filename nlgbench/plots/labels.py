@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,10 @@ def place_labels(
     if avoid is not None:
         spare_points = ax.transData.transform(avoid) * scale
         marks += [np.concatenate([point - 3, point + 3]) for point in spare_points]
-    spans: list[np.ndarray] = [np.empty((0, 4))]
+    paths = [line.get_xydata() for line in ax.lines if line.get_zorder() > 1]
     for lines in ax.collections:
-        for line in lines.get_segments() if isinstance(lines, LineCollection) else ():
-            ends = ax.transData.transform(line) * scale
-            spans.append(np.concatenate([ends.min(axis=0) - 1, ends.max(axis=0) + 1]))
-    intervals = np.vstack(spans)
+        paths += lines.get_segments() if isinstance(lines, LineCollection) else []
+    intervals = np.vstack([np.empty((0, 4)), *(_boxes_on(ax, path, scale) for path in paths)])
     arrow = {"arrowstyle": "-", "linewidth": 0.4, "color": "#777777", "shrinkA": 0, "shrinkB": 3}
     placement: dict[str, Any] = {"xytext": (0, 0), "textcoords": "offset points", "zorder": 5}
     texts = []
@@ -80,6 +78,17 @@ def place_labels(
     for text, boxes in zip(texts, label_boxes, strict=True):
         if text.arrow_patch is not None:
             text.arrow_patch.set_visible(len(boxes) > 1)
+
+
+def _boxes_on(ax: Axes, path: Any, scale: float) -> np.ndarray:
+    """Return small boxes on a line drawn in the coordinates of data."""
+    corners = ax.transData.transform(path) * scale
+    steps = [
+        np.linspace(*ends, max(2, int(np.hypot(*np.subtract(*ends)) / 2)))
+        for ends in pairwise(corners)
+    ]
+    dots = np.vstack([np.empty((0, 2)), *steps])
+    return np.hstack([dots - 1, dots + 1])
 
 
 def _boxes_along(point: np.ndarray, box: np.ndarray) -> list[np.ndarray]:

@@ -16,15 +16,15 @@ from nlgbench.analysis.ratings.rating import Ratings
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, require_unique
 from nlgbench.plots.rows import (
-    NESTED,
     describe_intervals,
+    describe_nested,
     draw_estimates,
     has_interval,
     is_doubtful,
     label_rows,
     name_source,
 )
-from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, line_look
+from nlgbench.plots.style import ESTIMATE, ONE_COLUMN, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 from nlgbench.text import counted
 
@@ -95,8 +95,8 @@ def plot_ratings(
     if source:
         axes[0].set_xlabel(f"Rating\n{textwrap.fill(source, 30)}")
         alt = f"{source}: {alt}"
-    notes += [NESTED] if has_interval(ratings).any() else []
-    return as_drawing(axes, ratings, alt, " ".join(notes))
+    notes += [describe_nested(ratings)]
+    return as_drawing(axes, ratings, alt, " ".join(filter(None, notes)))
 
 
 def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
@@ -279,7 +279,7 @@ def plot_convergence(
         if system not in looks:
             ax.plot(rows["game"], rows["rating"], color="#BBBBBB", linewidth=0.5, zorder=1)
             continue
-        style = looks[system]
+        style = looks[system] | {"color": ESTIMATE}
         low, high = rows["rating"] - rows["deviation"], rows["rating"] + rows["deviation"]
         ax.fill_between(rows["game"], low, high, color=style["color"], alpha=0.12, linewidth=0)
         marker_style: dict[str, Any] = {"markersize": 3, "markevery": max(1, len(rows) // 10)}

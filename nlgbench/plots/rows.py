@@ -17,9 +17,6 @@ from nlgbench.names import spaced
 from nlgbench.plots.figures import legend_label
 from nlgbench.plots.style import ESTIMATE
 
-#: For the notes of figures with nested intervals.
-NESTED = "Thick lines: 50% intervals, assuming normal errors."
-
 
 def draw_intervals(
     ax: Axes,
@@ -82,6 +79,12 @@ def interval_name(table: pd.DataFrame) -> str:
     """Name intervals by their confidence, such as "90% interval", or "interval" if unknown."""
     shares = table.get("confidence", pd.Series(dtype="float64")).dropna().unique()
     return f"{100 * shares[0]:g}% interval" if len(shares) == 1 else "interval"
+
+
+def describe_nested(table: pd.DataFrame) -> str:
+    """Name the levels of nested intervals, for a figure's notes; empty without intervals."""
+    lines = f"Thin lines: {interval_name(table)}s; thick lines: 50%, assuming normal errors."
+    return lines if has_interval(table).any() else ""
 
 
 def name_source(table: pd.DataFrame) -> str:

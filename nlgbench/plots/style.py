@@ -57,7 +57,7 @@ def line_look(n: int) -> dict[str, Any]:
 #: same style in every figure.
 TASKS = (
     *("summarization", "story generation", "chit-chat dialogue", "lm"),
-    *("leaky grammar", "trigram", "recurrent", "grammar", "memorizer 500"),
+    *("leaky", "trigram", "recurrent", "grammar", "memorizer 500"),
 )
 
 

@@ -19,8 +19,8 @@ from nlgbench.plots.figures import (
     two_decimals,
 )
 from nlgbench.plots.rows import (
-    NESTED,
     describe_intervals,
+    describe_nested,
     draw_estimates,
     draw_reference,
     has_interval,
@@ -85,8 +85,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     if "covers" in rows and len(with_interval):
         covers = with_interval["covers"].iloc[0]
         notes.append(f"{interval_name(rows).capitalize()}s generalize to {covers}.")
-    if len(with_interval):
-        notes.append(NESTED)
+    notes.append(describe_nested(rows))
     draw_estimates(ax, rows.index, rows, nested=True, markersize=4.5)
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
@@ -112,7 +111,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     if source := name_source(rows):
         ax.set_title(source, loc="left")
         alt = f"{source}: {alt}"
-    return as_drawing(ax, table, alt, " ".join(notes))
+    return as_drawing(ax, table, alt, " ".join(filter(None, notes)))
 
 
 def with_details(compared: SystemComparison) -> pd.DataFrame:

@@ -106,19 +106,20 @@ def plot_tradeoff(
         _draw_dominated(ax, published, color)
     if truth is not None:
         for row in points.to_dict("records"):
-            ends = [(row[score], row[f"{score}_true"]) for score in _AXES]
-            ax.plot(*ends, color=styles[row["task"]][1], linewidth=0.5, linestyle=":", zorder=2)
-        ax.plot(points["huse_q_true"], points["huse_d_true"], "kx", markersize=4, zorder=6)
+            ends = [(row[f"{score}_true"], row[score]) for score in _AXES]
+            marker, color = styles[row["task"]]
+            (line,) = ax.plot(*ends, color=color, linewidth=0.8, linestyle=":")
+            line.set(marker=marker, markersize=3.5, markevery=[0])
     _join_temperatures(ax, points, styles)
     for n, row in enumerate(points.to_dict("records")):
         marker, color = styles[row["task"]]
         if "huse_q_low" in points:
-            line: dict[str, Any] = {"rows": points.iloc[[n]], "color": color}
-            draw_intervals(ax, [row["huse_d"]], prefix="huse_q", upright=False, **line)
-            draw_intervals(ax, [row["huse_q"]], prefix="huse_d", upright=True, **line)
+            pale: dict[str, Any] = {"rows": points.iloc[[n]], "color": color, "alpha": 0.4}
+            draw_intervals(ax, [row["huse_d"]], prefix="huse_q", upright=False, **pale)
+            draw_intervals(ax, [row["huse_q"]], prefix="huse_d", upright=True, **pale)
         filled = row["source"] == "published"
         style: dict[str, Any] = {"facecolor": color if filled else "white", "edgecolor": color}
-        style |= {"s": 22 if filled else 80, "linewidth": 1.1, "zorder": 4 if filled else 3}
+        style |= {"s": 22 if filled else 50, "linewidth": 1.1, "zorder": 4 if filled else 3}
         ax.scatter(row["huse_q"], row["huse_d"], marker=marker, **style)
     has_intervals = "huse_q_low" in points and points["huse_q_low"].notna().any()
     interval = interval_name(scores) if has_intervals else ""
@@ -273,7 +274,7 @@ def _draw_legend(
     if interval:
         handles.append(mark(interval, "", "#555555", linestyle="-", linewidth=0.8))
     if "huse_q_true" in scores.columns:
-        handles.append(mark("true value", "x", "black"))
+        handles.append(mark("true value", "o", "#555555", markersize=3.5, linestyle=":"))
     other_sources = [
         source if source == "simulated" else f"recomputed, {source}"
         for source in scores.loc[~published, "source"].unique()

@@ -95,13 +95,11 @@ def review_world(
             if isinstance(system, Memorizer):
                 scores |= _enumerated(system)
             true_rows.append({"system": name} | scores)
-    leaky = [name for name in systems if "leaky_" in name]
-    labels = {name: name.replace("leaky_", "leaky grammar ") for name in leaky}
     return from_rows(
         **{name: pd.concat(frames) for name, frames in tables.items()},
         name="reviews",
         source="simulated",
-        settings={"quality": "typicality", "labels": labels},
+        settings={"quality": "typicality"},
         truth={"systems": pd.DataFrame(true_rows)} if true_rows else None,
     )
 

@@ -6,11 +6,6 @@ import pandas as pd
 import nlgbench as nb
 from nlgbench.analysis.huse import Boundary
 
-NAMES = [
-    *("Word LSTM temp 1.0", "Word LSTM temp 0.7", "Word LSTM temp 0.5", "Scheduled Sampling"),
-    *("Google LM", "Attention Attribute to Sequence", "Contexts to Sequences"),
-    *("Gated Contexts to Sequences", "MLE SeqGAN", "SeqGAN", "RankGAN", "LeakGAN"),
-]
 SCORES = pd.DataFrame(
     [
         ("summarization", "t = 1.0", 0.58, 0.95, "published"),
@@ -96,16 +91,6 @@ def rates():
     table["estimate"] = [66.6, 79.0, 54.3, 72.6, np.nan, 57.0]
     table["ci_low"], table["ci_high"] = table["estimate"] - 2, table["estimate"] + 3
     return table.assign(published=[66.0, 79.0, 54.0, 73.0, 88.0, 57.0])
-
-
-def points(n=12):
-    """Systems near the diagonal by two scores, with intervals."""
-    rng = np.random.default_rng(3)
-    x = np.linspace(20, 60, n) + rng.normal(0, 3, n)
-    table = pd.DataFrame({"system": NAMES[:n], "self_bleu": x, "quality": x + rng.normal(0, 4, n)})
-    for name in ("self_bleu", "quality"):
-        table[f"{name}_low"], table[f"{name}_high"] = table[name] - 2, table[name] + 2
-    return table
 
 
 SYSTEMS = pd.DataFrame(

@@ -1,13 +1,11 @@
-"""Atlas, forest and scatter plots write their correlations and the usual names of evaluators."""
+"""Atlas and forest plots write their correlations and the usual names of evaluators."""
 
 import numpy as np
 import pandas as pd
-from matplotlib.text import Text
-from plot_samples import NAMES, forest, points
+from plot_samples import forest
 
 from nlgbench.plots.atlas import plot_atlas
 from nlgbench.plots.forest import plot_forest
-from nlgbench.plots.scatter import plot_scatter_systems
 
 
 def test_the_atlas_writes_each_value_with_its_interval_and_star():
@@ -64,17 +62,3 @@ def test_the_forest_draws_estimates_intervals_and_printed_values_from_the_best()
     ends = [segment[:, 0].tolist() for segment in ax.collections[0].get_segments()]
     assert ends == best[["ci_low", "ci_high"]].dropna().to_numpy().tolist()
     assert [text.get_text() for text in ax.texts] == [" undefined"]
-
-
-def test_the_scatter_names_every_system_beside_its_own_point():
-    table = points()
-    drawn = plot_scatter_systems(table, "self_bleu", "quality")
-    drawn.figure.draw_without_rendering()
-    (ax,) = drawn.axes
-    assert [text.get_text() for text in ax.texts] == NAMES
-    centers = ax.transData.transform(table[["self_bleu", "quality"]].to_numpy())
-    for n, text in enumerate(ax.texts):
-        box = Text.get_window_extent(text)
-        away = np.hypot(*(centers - np.clip(centers, box.min, box.max)).T)
-        assert away.min() > 0, "a name covers a point"
-        assert text.arrow_patch.get_visible() or away.argmin() == n, text.get_text()

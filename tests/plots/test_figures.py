@@ -47,11 +47,11 @@ def test_a_finished_figure_comes_straight_from_huse():
     study = nb.simulate("reviews", systems=["leaky_t0.7", "trigram_t1.0"], n_truth=500, seed=1)
     scores = nb.huse(study, ties=("exact", "released"), n_resamples=20)
     drawn = nb.plot_tradeoff(scores, truth=study.truth["systems"])
-    assert drawn.data["task"].tolist() == ["leaky grammar", "trigram"]
+    assert drawn.data["task"].tolist() == ["leaky", "trigram"]
     exact = scores[scores["ties"] == "exact"].set_index(["system", "score"])["estimate"]
     assert drawn.data["huse_q"].tolist() == exact.xs("huse_q", level="score").tolist()
     assert drawn.data["huse_d_true"].tolist() == study.truth["systems"]["huse_d"].tolist()
-    assert "leaky grammar t = 0.7: HUSE-Q" in drawn.alt and "(simulated)" in drawn.alt
+    assert "leaky t = 0.7: HUSE-Q" in drawn.alt and "(simulated)" in drawn.alt
     assert "crosses are the true values" in drawn.alt
 
 

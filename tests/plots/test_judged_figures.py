@@ -5,7 +5,6 @@ import pandas as pd
 from plot_samples import PEOPLE, SYSTEMS
 
 import nlgbench as nb
-from nlgbench.plots.rows import NESTED
 
 PAIRS = pd.DataFrame({"system": [*"aabbcc"], "opponent": [*"bcacab"]})
 PAIRS["superiority"] = [0.6, 0.9, 0.4, np.nan, 0.1, np.nan]
@@ -22,7 +21,7 @@ def test_systems_are_sorted_with_intervals_and_ranks():
     assert np.array(outer).tolist() == [[3.5, 4.5], [2.5, 3.5]]
     assert np.allclose(inner[0], [4 - 0.5 * 0.3441, 4 + 0.5 * 0.3441], atol=1e-4), "half of errors"
     assert [text.get_text() for text in ax.texts] == ["ranks", "1\u20132", "1\u20132", "3"]
-    assert "Best first: a 4.00, b 1 3.00, c 1.00. Thick lines:" in drawn.alt
+    assert "Best first: a 4.00, b 1 3.00, c 1.00. Thin lines:" in drawn.alt
 
 
 def test_the_axis_names_dimension_scale_and_direction_and_notes_what_intervals_cover():
@@ -32,7 +31,8 @@ def test_the_axis_names_dimension_scale_and_direction_and_notes_what_intervals_c
     assert ax.get_xlabel() == "Mean MQM error (0 to 25, lower is better)"
     covers = "90% intervals generalize to other items, these annotators."
     marks = "Open marks: only 1 item (1 of 3). Ranks: simultaneous ranges."
-    assert drawn.notes == f"{covers} {NESTED} {marks}"
+    lines = "Thin lines: 90% intervals; thick lines: 50%, assuming normal errors."
+    assert drawn.notes == f"{covers} {lines} {marks}"
     assert "90% intervals (no interval: 1)" in drawn.alt
 
 

@@ -25,7 +25,6 @@ FIGURES = {
     "atlas, two intervals": lambda: nb.plot_atlas(small.doubted(8)),
     "forest": lambda: nb.plot_forest(small.forest(30)),
     "forest, rates": lambda: nb.plot_forest(small.rates(), xlabel="%", xlim=(0, 100), line=50),
-    "scatter": lambda: nb.plot_scatter_systems(small.points(), "self_bleu", "quality"),
     "boundary": lambda: nb.plot_boundary(small.small_boundary()),
     "boundaries": lambda: nb.plot_boundary([small.small_boundary()] * 3),
     "tradeoff": lambda: nb.plot_tradeoff(small.tidy(small.SCORES)),

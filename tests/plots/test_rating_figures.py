@@ -8,7 +8,6 @@ from plot_samples import HISTORY, RATES, RATINGS
 
 from nlgbench.plots.figures import canvas
 from nlgbench.plots.ratings import plot_convergence, plot_ratings, plot_win_rates
-from nlgbench.plots.rows import NESTED
 
 
 def test_ratings_are_sorted_with_their_intervals():
@@ -34,8 +33,9 @@ def test_notes_say_what_intervals_cover_and_doubtful_ones_have_an_open_mark():
     drawn = plot_ratings(said.assign(confidence=0.9))
     (ax,) = drawn.axes
     omitted = "1 of 4 systems omitted: undefined"
+    lines = "Thin lines: 90% intervals; thick lines: 50%, assuming normal errors."
     begin = f"Ratings with 90% intervals (no interval: 1) over outputs; {omitted}."
-    assert drawn.notes == f"{begin} Open marks: interval missing or unreliable. {NESTED}"
+    assert drawn.notes == f"{begin} Open marks: interval missing or unreliable. {lines}"
     doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 0]]]
     notes = plot_ratings(RATINGS[:3].assign(covers="other items, these annotators")).notes

@@ -10,10 +10,6 @@ import nlgbench as nb
 from nlgbench.plots.figures import canvas
 
 
-def scatter(table):
-    return nb.plot_scatter_systems(table, "self_bleu", "quality")
-
-
 def pooled(studies, **options):
     return nb.pool_correlations(small.effects(studies=studies), **options)
 
@@ -27,7 +23,6 @@ def training(table):
     [
         (nb.plot_atlas, small.correlations(1), "statistic"),
         (nb.plot_forest, small.forest(2), "ci_low"),
-        (scatter, small.points(3), "quality"),
         (nb.plot_tradeoff, small.tidy(small.SCORES), "source"),
         (nb.plot_systems, small.SYSTEMS, "ci_low"),
         (nb.plot_severity, small.PEOPLE, "estimate"),
