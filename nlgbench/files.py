@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 from nlgbench.hashing import content_hash
 
@@ -26,6 +29,22 @@ def replace(path: Path, save: Callable[[Path], object]) -> None:
 def replace_bytes(path: Path, content: bytes) -> None:
     """Replace a file's content with bytes, atomically."""
     replace(path, lambda aside: aside.write_bytes(content))
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Fill a temporary folder, which then replaces a folder."""
+    aside = folder.with_name(f".{folder.name}.{uuid4().hex[:8]}")
+    former = folder.with_name(f"{aside.name}.former")
+    try:
+        aside.mkdir(parents=True)
+        yield aside
+        if folder.exists():
+            folder.rename(former)
+        aside.rename(folder)
+        shutil.rmtree(former, ignore_errors=True)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def note_read(path: Path) -> None:

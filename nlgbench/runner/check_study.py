@@ -8,9 +8,10 @@ from nlgbench.datasets.public import is_public, load
 from nlgbench.runner import listing
 from nlgbench.runner.new_study import unconfirmed
 from nlgbench.runner.next_steps import section, supported
-from nlgbench.study import TABLES, Study, near_names, read_folder, summary
+from nlgbench.study import Study, near_names, read_folder, summary
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.schema import RawTable
+from nlgbench.study.study import tables_of
 
 
 def check(folder: Path) -> tuple[str, bool]:
@@ -22,13 +23,8 @@ def check(folder: Path) -> tuple[str, bool]:
     try:
         if is_public(str(folder)):
             study = load(str(folder))
-            frames = {table: getattr(study, table) for table in TABLES}
-            tables = {
-                table: RawTable(frame, table)
-                for table, frame in frames.items()
-                if frame is not None
-            }
-            near_names.settle(tables, dict(study.settings), doubts, doubts)
+            raws = {table: RawTable(frame, table) for table, frame in tables_of(study).items()}
+            near_names.settle(raws, dict(study.settings), doubts, doubts)
         else:
             study, notes = read_folder(folder, problems, doubts)
     except TableError as error:

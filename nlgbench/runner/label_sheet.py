@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pandas as pd
 import yaml  # type: ignore[import-untyped]
 from scipy.stats import t as student
 
+from nlgbench import files
 from nlgbench.analysis.judges.corrected import FEWEST_LABELS
 from nlgbench.analysis.judges.sampling import sample_labels
 from nlgbench.datasets.public import open_named
@@ -85,9 +84,7 @@ def _write(drawn: Study, dimension: str, folder: Path, rng: np.random.Generator)
         "constants": {"annotator_id": "{file}", "dimension": dimension},
     }
     tables: dict[str, Any] = {"outputs": {"file": "outputs.csv"}, "judgments": judgments}
-    draft = folder.with_name(f".{folder.name}.{os.getpid()}")
-    try:
-        draft.mkdir(parents=True)
+    with files.new_folder(folder) as draft:
         csv_files.save(outputs, draft / "outputs.csv")
         csv_files.save(sheet[~is_earlier].assign(label=""), draft / _SHEET)
         if is_earlier.any():
@@ -99,10 +96,6 @@ def _write(drawn: Study, dimension: str, folder: Path, rng: np.random.Generator)
         content = {"name": folder.name, "settings": settings, "tables": tables}
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
         (draft / "study.yml").write_text(text, encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        draft.rename(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _expect(study: Study, dimension: str, evaluator: str | None, n: int) -> str:

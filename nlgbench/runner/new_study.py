@@ -24,7 +24,7 @@ from nlgbench.study import (
 )
 from nlgbench.study.column_names import argument, personal
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.described import judged_dimensions, lower_is_better, missing_words
+from nlgbench.study.described import guess_settings, judged_dimensions
 from nlgbench.study.guessing import Guess, used
 from nlgbench.study.layouts import find_logs, guess_layout, open_files, relative
 from nlgbench.study.reading import FILE
@@ -86,7 +86,8 @@ def new(
         tool, logs = ("", []) if shape or flags else find_logs(sources)
         opened = open_files([path for path in sources if path not in logs], folder)
         guess_layout(opened, shape, flags or {})
-        text = _recognized([tool] * bool(tool) + [source.tool for source in opened if source.tool])
+        tools = ", ".join(dict.fromkeys(filter(None, [tool, *(file.tool for file in opened)])))
+        text = f"# Recognized: {tools}. To choose another format, use --as.\n" * bool(tools)
         text += formats.draft(tool, [relative(path, folder) for path in logs]) if logs else ""
         text += _written(opened) if opened else ""
     folder.mkdir(parents=True, exist_ok=True)
@@ -168,12 +169,6 @@ def _reads_well(folder: Path) -> bool:
         return False
 
 
-def _recognized(tools: Sequence[str]) -> str:
-    """Say which tools wrote the files, in the first line of study.yml."""
-    names = ", ".join(dict.fromkeys(tools))
-    return f"# Recognized: {names}. To choose another format, use --as.\n" if tools else ""
-
-
 def _written(sources: Sequence[Guess]) -> str:
     """Write the guesses as a study.yml."""
     tables: dict[str, list[tuple[Guess, dict[str, Any]]]] = {}
@@ -195,7 +190,8 @@ def _written(sources: Sequence[Guess]) -> str:
             ("that look personal and are never read", private),
             ("not read", unread),
         ):
-            comments += [f"# {source.files[0]}, columns {kind}: {_some(names)}"] if names else []
+            shown = listing.visible(reading.some(names))
+            comments += [f"# {source.files[0]}, columns {kind}: {shown}"] * bool(names)
     lines = ["# How the columns of this study's files are read. Each guess states its reason.", ""]
     lines += [*_settings(sources), "", "tables:" if tables else "tables: {}"]
     for table, several in tables.items():
@@ -256,23 +252,17 @@ def _skeleton(source: Guess) -> list[str]:
     return lines
 
 
-def _some(names: Sequence[str]) -> str:
-    return listing.visible(reading.some(names))
-
-
 def _settings(sources: Sequence[Guess]) -> list[str]:
     """Write the main dimension, dimensions in which lower is better, and a scale to fill in."""
     dimensions = judged_dimensions(sources)
-    lines = []
-    if len(dimensions) > 1:
-        hint_of_others = f"; others: {', '.join(dimensions[1:])}" if len(dimensions) < 9 else ""
-        lines.append(
-            f"  quality: {as_yaml(dimensions[0])}  # guessed: the first dimension{hint_of_others}"
-        )
-    if lower := lower_is_better(dimensions):
-        lines.append(f"  lower_is_better: {as_yaml(lower)}  # guessed: from its name")
-    if missing := missing_words(sources):
-        lines.append(f"  missing: {as_yaml(missing)}  # guessed: words in columns of numbers")
+    others = f"; others: {', '.join(dimensions[1:])}" if len(dimensions) < 9 else ""
+    why = {
+        "quality": f"the first dimension{others}",
+        "lower_is_better": "from its name",
+        "missing": "words in columns of numbers",
+    }
+    guesses = guess_settings(sources, dimensions)
+    lines = [f"  {key}: {as_yaml(guesses[key])}  # guessed: {why[key]}" for key in guesses]
     scaled = as_yaml(dimensions[0]) if dimensions else "quality"
     hint = f"  # scales: {{{scaled}: {{min: 1, max: 5}}}}  # values outside this scale are errors"
     return ["settings:", *lines, hint] if lines else ["# settings:", hint.replace("  #", "#  ", 1)]

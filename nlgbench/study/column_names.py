@@ -125,6 +125,14 @@ def in_braces(text: str) -> list[str]:
     return re.findall(r"\{([^{}]+)\}", text)
 
 
+def fill_braces(template: str, frame: pd.DataFrame) -> pd.Series:
+    """Fill the braces of a template with the cells of each row."""
+    texts = pd.Series("", index=frame.index, dtype="str")
+    for literal, name in re.findall(r"([^{]*)(?:\{([^{}]*)\})?", template):
+        texts = texts + literal + (frame[name] if name else "")
+    return texts
+
+
 def fit_pattern(pattern: str, columns: Iterable[str]) -> dict[str, dict[str, str]]:
     """Find the columns that match a pattern with braces, each with what the braces match."""
     regex = ""

@@ -13,7 +13,7 @@ import pandas as pd
 from nlgbench.study import file_types, formats, reading, vote_words
 from nlgbench.study.column_names import argument, plain_name
 from nlgbench.study.csv_files import TableError
-from nlgbench.study.guessing import Guess
+from nlgbench.study.guessing import Guess, with_context
 from nlgbench.study.layouts import find_logs, guess_layout, open_files
 
 #: What messages call a DataFrame.
@@ -25,7 +25,7 @@ def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) ->
     frame = None
     if isinstance(source, pd.DataFrame):
         frame = as_texts(source)
-        sources = [_framed(frame)]
+        sources = [Guess(with_context(frame.reset_index(drop=True), FRAME), files=[FRAME])]
     else:
         tool, logs = ("", []) if flags else find_logs([source])
         if logs:
@@ -46,13 +46,8 @@ def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) ->
             ]
     if not tables:
         raise _unrecognized(sources)
-    dimensions = judged_dimensions(sources)
-    settings: dict[str, Any] = {"quality": dimensions[0]} if len(dimensions) > 1 else {}
-    if lower := lower_is_better(dimensions):
-        settings["lower_is_better"] = lower
-    if missing := missing_words(sources):
-        settings["missing"] = missing
     single = {table: specs[0] if len(specs) == 1 else specs for table, specs in tables.items()}
+    settings = guess_settings(sources, judged_dimensions(sources))
     return {"tables": single, "settings": settings, "doubts": list(dict.fromkeys(doubts))}
 
 
@@ -82,17 +77,18 @@ def judged_dimensions(sources: Sequence[Guess]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name]
 
 
-def lower_is_better(dimensions: Sequence[str]) -> list[str]:
-    """List the dimensions in which lower is better, by their names."""
-    pattern = r"(?:^|_)(?:rank|errors?|mqm)"
-    return [name for name in dimensions if re.search(pattern, plain_name(name))]
-
-
-def missing_words(sources: Sequence[Guess]) -> list[str] | dict[str, list[str]]:
-    """List words that mean missing, by column if there are votes, where "none" may be a tie."""
-    of_column = {name: missing for guessed in sources for name, missing in guessed.missing.items()}
+def guess_settings(sources: Sequence[Guess], dimensions: Sequence[str]) -> dict[str, Any]:
+    """Guess the main dimension, those in which lower is better, and words for a missing value."""
+    lower = r"(?:^|_)(?:rank|errors?|mqm)"
+    missing = {name: words for guessed in sources for name, words in guessed.missing.items()}
+    # With votes, by column: "none" may be a tie.
     is_voted = any(table == "preferences" for guessed in sources for table, _ in guessed.tables)
-    return of_column if is_voted else list(dict.fromkeys(itertools.chain(*of_column.values())))
+    guesses = {
+        "quality": dimensions[0] if len(dimensions) > 1 else "",
+        "lower_is_better": [name for name in dimensions if re.search(lower, plain_name(name))],
+        "missing": missing if is_voted else [*dict.fromkeys(itertools.chain(*missing.values()))],
+    }
+    return {key: value for key, value in guesses.items() if value}
 
 
 def as_texts(frame: pd.DataFrame) -> pd.DataFrame:
@@ -113,12 +109,6 @@ def as_texts(frame: pd.DataFrame) -> pd.DataFrame:
             column = column.astype("Int64")  # an id 1 beside a missing cell became 1.0
         texts[name] = column.astype(object).map(file_types.as_text).astype("str")
     return pd.DataFrame(texts, index=frame.index)
-
-
-def _framed(frame: pd.DataFrame) -> Guess:
-    rows = [str(number) for number in range(1, len(frame) + 1)]
-    context = {"{file}": FRAME, "{folder}": "", "{row}": rows}
-    return Guess(frame.reset_index(drop=True).assign(**context), files=[FRAME])
 
 
 def _require_places(guessed: Guess, table: str, spec: Mapping[str, Any]) -> None:

@@ -22,7 +22,7 @@ from nlgbench.study import (
     raters,
     vote_words,
 )
-from nlgbench.study.column_names import fit_pattern, in_braces, plain_name
+from nlgbench.study.column_names import fill_braces, fit_pattern, in_braces, plain_name
 from nlgbench.study.overview import PLACEHOLDER
 
 #: The text before and after a key in columns' names.
@@ -200,13 +200,9 @@ def used(names: Sequence[str], entries: Iterable[Any]) -> set[str]:
 def _filled(template: str, frame: pd.DataFrame) -> pd.Series | None:
     """Fill the braces of a template; None if it is a column, a pattern of columns or plain text."""
     names = in_braces(template)
-    context = {name: f"{{{name}}}" for name in _CONTEXT}
-    if template in frame or not names or not {*names} <= {*context, *frame}:
+    if template in frame or not names or not {*names} <= {*_CONTEXT, *frame}:
         return None
-    texts = pd.Series("", index=frame.index)
-    for literal, name in re.findall(r"([^{]*)(?:\{([^{}]*)\})?", template):
-        texts = texts + literal + (frame.get(context.get(name, name), "") if name else "")
-    return texts
+    return fill_braces(template, frame.assign(**{o: frame.get(f"{{{o}}}", "") for o in _CONTEXT}))
 
 
 def kind_of(counts: Mapping[str, int]) -> str:
@@ -263,10 +259,15 @@ def scale_of(cells: Iterable[str]) -> dict[str, str]:
     return {}
 
 
+def with_context(frame: pd.DataFrame, file: str = "", folder: str = "") -> pd.DataFrame:
+    """Add what templates may use: the names of file and folder, and the number of each row."""
+    rows = [str(n + 1) for n in range(len(frame))]
+    return frame.assign(**{"{file}": file, "{folder}": folder, "{row}": rows})
+
+
 def specs(frame: pd.DataFrame) -> column_names.Specs:
     """Map a file's columns to tables, if there is a column of systems or outputs."""
-    rows = [str(n + 1) for n in range(len(frame))]
-    source = Guess(frame.assign(**{"{file}": "", "{row}": rows}))
+    source = Guess(with_context(frame))
     guess(source, {})
     is_known = any(source.has(our) for our in ("system", "system_a", "output_id"))
     return dict(source.tables) if is_known else {}
@@ -534,30 +535,35 @@ def _joint(source: Guess, rated: Sequence[Affixes], key: str) -> dict[str, str]:
     return {}
 
 
-def _unique(source: Guess, names: Sequence[str], *ours: str, more: str = "") -> list[str]:
-    """List the columns that, with ours, make rows unique; of equal groupings, the first."""
-    keys = source.by_row(*ours).assign(**{"more": source.frame[more]} if more else {})
-    fits: dict[tuple[int, ...], str] = {}
+def _take_unique(
+    source: Guess,
+    our: str,
+    names: Sequence[str],
+    keys: Sequence[str],
+    why: str,
+    *,
+    more: str = "",
+    is_uncertain: bool = False,
+) -> bool:
+    """Assign the first column that makes rows unique, with keys (ours) and `more` (of the file)."""
+    cells = source.by_row(*keys).assign(**{"more": source.frame[more]} if more else {})
+    groupings: dict[tuple[int, ...], str] = {}  # of equal ones, the first column
     for name in names:
-        is_unique = not keys.assign(new=source.frame[name]).duplicated().any()
-        if is_unique and ("item_id" in ours or _is_shared(source, name)):
-            fits.setdefault(tuple(pd.factorize(source.frame[name])[0]), name)
-    repeated = [name for name in fits.values() if source.frame[name].duplicated().any()]
-    return repeated or list(fits.values())
+        is_unique = not cells.assign(new=source.frame[name]).duplicated().any()
+        if is_unique and ("item_id" in keys or _is_shared(source, name)):
+            groupings.setdefault(tuple(pd.factorize(source.frame[name])[0]), name)
+    repeated = [name for name in groupings.values() if source.frame[name].duplicated().any()]
+    if fits := repeated or list(groupings.values()):
+        also = f"; alternatives: {', '.join(fits[1:4])}" if fits[1:] else ""
+        is_uncertain = bool(also) or (is_uncertain and fits[0] != "{position}")
+        source.set(our, fits[0], why + also, is_uncertain=is_uncertain)
+    return bool(fits)
 
 
 def _is_shared(source: Guess, item: str) -> bool:
     """Check whether items have outputs of several systems."""
     system = source.by_row("system")
     return system.empty or system.groupby(source.frame[item])["system"].nunique().mean() > 1.5
-
-
-def _take_likeliest(
-    source: Guess, our: str, fits: Sequence[str], why: str, *, is_uncertain: bool = False
-) -> None:
-    if fits:
-        also = f"; alternatives: {', '.join(fits[1:4])}" if fits[1:] else ""
-        source.set(our, fits[0], why + also, is_uncertain=is_uncertain or bool(also))
 
 
 def _id_columns(source: Guess, *kinds: str) -> list[str]:
@@ -593,13 +599,11 @@ def _find_places(source: Guess) -> None:
     if not source.has("annotator_id") and source.are_repeated(*keys):
         names = [*context, *_id_columns(source, "words", "id")]
         names = [name for name in names if source.frame[name].duplicated().any()]
-        fits = _unique(source, names, *keys)
-        is_position = fits[:1] == ["{position}"]
         why = "distinguishes rows of the same output"
-        _take_likeliest(source, "annotator_id", fits, why, is_uncertain=not is_position)
+        _take_unique(source, "annotator_id", names, keys, why, is_uncertain=True)
     elif has_several and "item_id" in source.columns and source.are_repeated(*keys):
-        fits = _unique(source, [origin], *keys)
-        _take_likeliest(source, "dimension", fits, "files have the same outputs", is_uncertain=True)
+        why = "files have the same outputs"
+        _take_unique(source, "dimension", [origin], keys, why, is_uncertain=True)
     _doubt_places(source)
 
 
@@ -628,10 +632,10 @@ def _find_items(source: Guess, context: Sequence[str]) -> None:
     if not named or not _is_shared(source, named):
         names = _id_columns(source, "text", "id", "words", "choice", "number")
         # Items outnumber annotators.
+        why = "identifies a row, together with system"
         for more in ["", *context, *reversed(_id_columns(source, "words"))]:
-            fits = _unique(source, [name for name in names if name != more], *_KEYS, more=more)
-            if fits:
-                _take_likeliest(source, "item_id", fits, "identifies a row, together with system")
+            others = [name for name in names if name != more]
+            if _take_unique(source, "item_id", others, _KEYS, why, more=more):
                 break
     if named:
         source.columns.setdefault("item_id", named)
@@ -930,22 +934,20 @@ def _find_choices(source: Guess) -> tuple[list[str], str, dict[str, str]]:
 
 def _find_keys_of_votes(source: Guess, choices: Sequence[str], texts: Sequence[str]) -> None:
     """Find the column of items, or else of annotators."""
-    has_several = _has_several(source, "{file}")
     if not source.has("item_id"):
         names = [name for name in _id_columns(source, "text", "id", "words") if name not in texts]
-        fits = _unique(source, names, "system_a", "system_b", "annotator_id")
-        _take_likeliest(source, "item_id", fits, "identifies a row, together with systems")
-        if not fits:
-            row = "{file}/{row}" if has_several else "{row}"
+        keys = ("system_a", "system_b", "annotator_id")
+        why = "identifies a row, together with systems"
+        if not _take_unique(source, "item_id", names, keys, why):
+            row = "{file}/{row}" if _has_several(source, "{file}") else "{row}"
             why = "no column names items: each row is an item"
             source.set("item_id", row, why, is_uncertain=True)
     elif not {"annotator_id", "evaluator"} & {*source.columns, *source.captured}:
-        keys = source.by_row("item_id", "system_a", "system_b")
+        pair = ("item_id", "system_a", "system_b")
         names = [name for name in _id_columns(source, "words", "id") if name not in choices]
-        if keys.duplicated().any():
-            fits = _unique(source, names, *keys)
+        if source.are_repeated(*pair):
             why = "distinguishes votes on a pair"
-            _take_likeliest(source, "annotator_id", fits, why, is_uncertain=True)
+            _take_unique(source, "annotator_id", names, pair, why, is_uncertain=True)
 
 
 def _words_of_votes(source: Guess, names: Sequence[str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from nlgbench.study import answers, csv_files, file_types, formats, guessing, re
 from nlgbench.study.column_names import argument, fit_pattern, in_braces, plain_name, recognized
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import exports
-from nlgbench.study.guessing import Guess, guess
+from nlgbench.study.guessing import Guess, guess, with_context
 
 #: Usual keys of the list of records, in a JSON document that also has metadata.
 _ROWS = ("instances", "records", "rows", "data", "examples", "samples", "items", "outputs")
@@ -56,8 +56,7 @@ def _open(path: Path, kind: str, options: Mapping[str, Any]) -> pd.DataFrame:
     if problems and frame.empty:  # otherwise, the reader reports them
         raise TableError(*problems)
     frame = frame.rename(columns={"position": "{position}"} if "rows" in options else {})
-    context = {"{file}": file_types.stem(path), "{folder}": path.resolve().parent.name}
-    return frame.assign(**context, **{"{row}": [str(n + 1) for n in range(len(frame))]})
+    return with_context(frame, file_types.stem(path), path.resolve().parent.name)
 
 
 def _find_layout_files(path: Path) -> list[Path]:

@@ -28,16 +28,14 @@ _ROW = {
 
 
 def overview(
-    tables: Mapping[str, pd.DataFrame | None], scales: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, pd.DataFrame], scales: Mapping[str, Mapping[str, Any]]
 ) -> list[tuple[str, str]]:
     """Describe each table by its number of rows, its contents, and declared or observed ranges."""
-    outputs = tables["outputs"]
-    assert outputs is not None
     lines = []
     for table, frame in tables.items():
-        if frame is not None:
-            count = counted(len(frame), _ROW[table]).replace("ys", "ies")
-            lines.append((count, _content(table, frame, outputs, scales) if len(frame) else ""))
+        count = counted(len(frame), _ROW[table]).replace("ys", "ies")
+        content = _content(table, frame, tables["outputs"], scales) if len(frame) else ""
+        lines.append((count, content))
     return lines
 
 

@@ -127,23 +127,17 @@ def about(path: Path, problems: list[str]) -> dict[str, Any]:
             f"{path} must contain keys with values, such as `tables:`; got {brief(written)}. "
             "Run `nlgbench new` in an empty folder for a template to fill in."
         )
-    description, wrong = right_of(written, _TOP[path.name], str(path))
-    problems += wrong
+    description = right_of(written, _TOP[path.name], str(path), problems)
     entry = settings.from_texts(description.get("settings") or {})
-    description["settings"], wrong = settings.settled(entry, f"{path}, settings")
-    problems += wrong
+    description["settings"] = settings.settled(entry, problems, f"{path}, settings")
     if "tables" in description:
         where = f"{path}, tables"
         rules = dict.fromkeys(TABLES, _MAY_BE_EMPTY | list[Mapping])
-        tables, wrong = right_of(description["tables"] or {}, rules, where)
-        problems += wrong
+        tables = right_of(description["tables"] or {}, rules, where, problems)
         description["tables"] = {}
         for table, entry in tables.items():
-            sources = []
-            for location, spec in _sources(f"{where}: {table}", entry):
-                source, wrong = right_of(spec, _KEYS, location)
-                sources.append(source)
-                problems += wrong
+            several = _sources(f"{where}: {table}", entry)
+            sources = [right_of(spec, _KEYS, location, problems) for location, spec in several]
             description["tables"][table] = sources if isinstance(entry, list) else sources[0]
         if not description["tables"]:
             problems.append(f"{path}: `tables` is empty: add at least outputs or judgments.")
@@ -242,8 +236,10 @@ def read(
         problems += _rename(folder / FILE, raws, description.get("rename", {}))
         if is_folder:
             near_names.settle(raws, chosen, problems, doubts)
-        # Rows may be equal only since their names are.
-        raws = {table: _unrepeated(table, raw) for table, raw in raws.items()}
+        for table, (frame, where, lines, theirs, columns) in raws.items():
+            # Rows may be equal only since their names are.
+            rows = frame.assign(**{"{line}": lines})
+            raws[table] = _raw_table(table, rows, where, theirs, columns)
         _identify(file, raws, chosen.get("extra", []), problems)
     return {table: raws[table] for table in TABLES if table in raws}, notes
 
@@ -307,8 +303,7 @@ def _of_format(
         further = list(frame.columns.difference([*usual, *extra], sort=False))
         if further:
             notes.append(f"columns not read: {some(further)}. `settings: extra` can keep them.")
-        rows = _without_repetition(table, frame.drop(columns=further))
-        raws[table] = RawTable(rows, str(folder), list(rows.pop("{line}")))
+        raws[table] = _raw_table(table, frame.drop(columns=further), str(folder))
     return raws, {}, notes
 
 
@@ -344,10 +339,22 @@ def _stacked(table: str, sources: Sequence[RawTable]) -> RawTable:
     rows = pd.concat(frames, ignore_index=True).fillna(schema.DEFAULTS.get(table, {})).fillna("")
     if table == "outputs" and {"item_id", "system"} <= {*rows}:  # text and context in two files
         rows = records.completed(rows, ["item_id", "system", "output_id"])
-    rows = _without_repetition(table, rows)
     where = ", ".join(dict.fromkeys(source.where for source in sources))
     columns = list(dict.fromkeys(name for source in sources for name in source.file_columns))
-    return RawTable(rows, where, list(rows.pop("{line}")), file_columns=columns)
+    return _raw_table(table, rows, where, None, columns)
+
+
+def _raw_table(
+    table: str, rows: pd.DataFrame, where: str, theirs: Any = None, file_columns: Sequence[str] = ()
+) -> RawTable:
+    """Make a table of rows with a column {line}, without duplicates of rows that are not answers.
+
+    Files with a row per judgment repeat outputs, references and contexts.
+    """
+    if table in ("outputs", "references", "contexts"):
+        rows = rows.drop_duplicates(list(rows.columns.drop("{line}")), ignore_index=True)
+    lines = list(rows["{line}"])
+    return RawTable(rows.drop(columns="{line}"), where, lines, theirs, file_columns)
 
 
 def _other_scales(judgments: RawTable, paths: pd.Series) -> list[str]:
@@ -361,21 +368,6 @@ def _other_scales(judgments: RawTable, paths: pd.Series) -> list[str]:
         for _, judgments_of in rows.groupby("dimension", sort=False)
         for line in other_scale(judgments_of["value"], judgments_of["file"])
     ]
-
-
-def _without_repetition(table: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Drop duplicate outputs, references and contexts, as in files with a row per judgment."""
-    if table not in ("outputs", "references", "contexts"):
-        return rows
-    return rows.drop_duplicates(list(rows.columns.drop("{line}")), ignore_index=True)
-
-
-def _unrepeated(table: str, raw: RawTable) -> RawTable:
-    """Drop duplicate rows as `_without_repetition` does, with their lines."""
-    if not raw.lines:
-        return raw
-    rows = _without_repetition(table, raw.frame.assign(**{"{line}": raw.lines}))
-    return raw._replace(frame=rows.drop(columns="{line}"), lines=list(rows["{line}"]))
 
 
 def grouped(items: pd.Series, groups: pd.Series) -> str:
@@ -548,9 +540,8 @@ class _Source:
         where = str(self.paths[0]) if len(self.paths) == 1 else self.where
         rows = pd.concat(frames, ignore_index=True)
         self.path_of_row = rows.pop("{path}")
-        rows = _without_repetition(self.table, rows.fillna("").astype("str"))
-        lines = list(rows.pop("{line}"))
-        self.raw = RawTable(rows, where, lines, self.theirs, self.file_columns)
+        rows = rows.fillna("").astype("str")
+        self.raw = _raw_table(self.table, rows, where, self.theirs, self.file_columns)
 
     def has_positions(self) -> bool:
         """Check whether annotators' ids are positions in a list, in a file or in columns' names."""
@@ -899,15 +890,11 @@ class _Source:
 
     def _filled(self, text: str, frame: pd.DataFrame) -> pd.Series:
         """Fill the braces of a template with the cells of each row."""
-        texts = pd.Series("", index=frame.index, dtype="str")
-        for literal, name in re.findall(r"([^{]*)(?:\{([^{}]*)\})?", text):
-            texts = texts + literal
-            if name in frame:
-                texts = texts + frame[name]
-            elif name:
-                self._require_columns("constants", [name], self.file_columns)
-                texts = texts + self.opened.rows.loc[frame["{at}"], name].set_axis(frame.index)
-        return texts
+        names = [name for name in dict.fromkeys(column_names.in_braces(text)) if name not in frame]
+        for name in names:
+            self._require_columns("constants", [name], self.file_columns)
+        cells = self.opened.rows.loc[frame["{at}"], names].set_axis(frame.index)
+        return column_names.fill_braces(text, pd.concat([frame, cells], axis=1))
 
     def _summed(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Sum the values of rows that are otherwise equal, such as the errors in one text."""

@@ -46,10 +46,10 @@ _COMPUTED = re.compile(
 
 
 def right_of(
-    written: Mapping[str, Any], rules: Rules, where: str
-) -> tuple[dict[str, Any], list[str]]:
+    written: Mapping[str, Any], rules: Rules, where: str, problems: list[str]
+) -> dict[str, Any]:
     """Keep the known and valid entries, and list the problems of the others."""
-    right, problems = {}, []
+    right = {}
     for key, value in written.items():
         if key not in rules:
             problems.append(f"{where}: {unknown(key, rules)}")
@@ -57,14 +57,14 @@ def right_of(
             problems.append(f"{where}: {key} must be {words(rules[key])}. Got {brief(value)}.")
         else:
             right[key] = value
-    return right, problems
+    return right
 
 
 def settled(
-    settings: Mapping[str, Any], where: str = "settings"
-) -> tuple[dict[str, Any], list[str]]:
+    settings: Mapping[str, Any], problems: list[str], where: str = "settings"
+) -> dict[str, Any]:
     """Keep the valid settings, and list the problems of the others."""
-    right, problems = right_of(settings, SETTINGS, where)
+    right = right_of(settings, SETTINGS, where, problems)
     for key in ("scales", "valid"):
         for dimension, ends in dict(right.get(key, {})).items():
             if rule := _wrong_ends(key, ends):
@@ -73,13 +73,12 @@ def settled(
     for key in ("same", "distinct"):
         if key not in right:
             continue
-        right[key], wrong = right_of(right[key], _NAME_LISTS, f"{where}: {key}")
-        problems += wrong
+        right[key] = right_of(right[key], _NAME_LISTS, f"{where}: {key}", problems)
         for kind, lists in right[key].items() if key == "same" else ():
             listed = pd.Series([name for group in lists for name in {*group}])
             if (twice := listed[listed.duplicated()]).any():
                 problems.append(f"{where}: same: {kind}: {twice.iloc[0]!r} is in two lists.")
-    return right, problems
+    return right
 
 
 def label_problems(labels: Mapping[str, Any], raws: Mapping[str, RawTable]) -> list[str]:
@@ -211,6 +210,5 @@ def setting_problems(
             if {column, value} <= set(rows):
                 outside = (rows[value] < ends["min"]) | (rows[value] > ends["max"])
                 bad = ((rows[column] == name) & outside).to_numpy()
-                raw = raws.get(table, RawTable(rows, f"Study({table}=...)"))
-                problems += schema.problem(raw, table, rows, bad, value, rule)
+                problems += schema.problem(raws[table], table, rows, bad, value, rule)
     return problems

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import traceback
-import uuid
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -160,13 +159,9 @@ class Study:
             value = getattr(self, name)
             if value is not None and not isinstance(value, Mapping):
                 raise ValueError(f"{name} must be a dict. Got {brief(value)}.")
-        settings, wrong = settled(self.settings or {})
-        frames = {table: getattr(self, table) for table in TABLES}
-        raws = {
-            table: RawTable(frame, f"Study({table}=...)")
-            for table, frame in frames.items()
-            if frame is not None or table == "outputs"
-        }
+        wrong: list[str] = []
+        settings = settled(self.settings or {}, wrong)
+        raws = _as_written({"outputs": self.outputs, **tables_of(self)})
         wrong += near_names.unify(raws, settings)
         tables, problems = _examined(raws, settings)
         if wrong or problems:
@@ -295,9 +290,8 @@ class Study:
             known(name, list(arguments), "replace")
         if "outputs" in changes or "settings" in changes:
             return _set(Study(**arguments | changes), origin=self.origin)
-        frames = {name: changes[name] for name in TABLES if changes.get(name) is not None}
-        raws = {name: RawTable(frame, f"Study({name}=...)") for name, frame in frames.items()}
-        settings = dict(self.settings)
+        changed = {name: changes[name] for name in TABLES if changes.get(name) is not None}
+        raws, settings = _as_written(changed), dict(self.settings)
         checked, problems = _examined(raws, settings, self)
         if problems:
             raise TableError(*problems)
@@ -340,10 +334,7 @@ class Study:
         'human outputs; judgments; logprobs (of every output, under its system)'
         """
         outputs, judgments = self.outputs, self.judgments
-        scales = self.settings.get("scales")
-        tables = {table: getattr(self, table) for table in TABLES}
-        has = {table: frame is not None and len(frame) > 0 for table, frame in tables.items()}
-        has |= {
+        has = {table: len(frame) > 0 for table, frame in tables_of(self).items()} | {
             "human outputs": bool(outputs["is_human"].any()),
             "outputs of two systems": len(self.systems) > 1,
             "outputs of three systems": len(self.systems) > 2,
@@ -351,16 +342,13 @@ class Study:
             "two judgments of an output": judgments is not None
             and bool(judgments.duplicated(["output_id", "dimension"]).any()),
             _LOGPROBS: self.logprobs is not None,
-            "judgments with a declared scale": bool(scales),
+            "judgments with a declared scale": bool(self.settings.get("scales")),
         }
-        rows = [
-            (name, [need for need in needs if not any(map(has.get, need.split(" or ")))])
-            for name, needs in _NEEDS.items()
-        ]
-        return pd.DataFrame(
-            [(name, not lacking, "; ".join(lacking)) for name, lacking in rows],
-            columns=["analysis", "possible", "missing"],
-        )
+        rows = []
+        for name, needs in _NEEDS.items():
+            lacking = [need for need in needs if not any(map(has.get, need.split(" or ")))]
+            rows.append((name, not lacking, "; ".join(lacking)))
+        return pd.DataFrame(rows, columns=["analysis", "possible", "missing"])
 
     def write(self, folder: str | os.PathLike) -> None:
         """Write the study as a folder of CSV files and a ``study.json``.
@@ -373,31 +361,31 @@ class Study:
             raise FileExistsError(
                 f"{target} has no {WRITTEN}, so it is not a saved study: choose another folder."
             )
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
-        try:
+        with files.new_folder(target) as draft:
             _write(self, draft)
             if (target / "claims.csv").is_file():
                 shutil.copy2(target / "claims.csv", draft)
-            former = target.with_name(f"{draft.name}.former")
-            if target.exists():
-                target.rename(former)
-            draft.rename(target)
-            shutil.rmtree(former, ignore_errors=True)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-
-    def _overview(self) -> list[tuple[str, str]]:
-        tables = {table: getattr(self, table) for table in TABLES}
-        return overview(tables, self.settings.get("scales", {}))
 
     def __repr__(self) -> str:
-        lines = [f"  {count} {content}".rstrip() for count, content in self._overview()]
-        return "\n".join([f"Study {self.name!r} ({self.source})", *lines])
+        lines = overview(tables_of(self), self.settings.get("scales", {}))
+        texts = [f"  {count} {content}".rstrip() for count, content in lines]
+        return "\n".join([f"Study {self.name!r} ({self.source})", *texts])
 
     def _repr_html_(self) -> str:
         head = escape(f"Study {self.name} ({self.source})")
-        return f"<p>{head}</p>{to_html(pd.DataFrame(self._overview()), header=False)}"
+        lines = overview(tables_of(self), self.settings.get("scales", {}))
+        return f"<p>{head}</p>{to_html(pd.DataFrame(lines), header=False)}"
+
+
+def tables_of(study: Study) -> dict[str, pd.DataFrame]:
+    """Return the tables that a study has, by name."""
+    frames = {table: getattr(study, table) for table in TABLES}
+    return {table: frame for table, frame in frames.items() if frame is not None}
+
+
+def _as_written(tables: Mapping[str, pd.DataFrame]) -> dict[str, RawTable]:
+    """Name tables in messages after the arguments of `Study`."""
+    return {table: RawTable(frame, f"Study({table}=...)") for table, frame in tables.items()}
 
 
 def from_tables(
@@ -473,17 +461,13 @@ def _examined(
             problems.append(f"{raw.where}: {table} has no rows: add one for each output.")
     if {"dimension", "value"} <= set(tables.get("judgments", ())):
         tables["judgments"] = exclude_invalid(tables["judgments"], settings, problems)
-    former_tables = {table: getattr(former, table, None) for table in TABLES}
-    all_tables = {
-        **{table: frame for table, frame in former_tables.items() if frame is not None},
-        **tables,
-    }
+    others = {} if former is None else tables_of(former)
+    raws = _as_written(others) | dict(raws)
     # Compare with the tables as written: an invalid row of outputs must not spoil other tables.
-    written = raws["outputs"].frame if "outputs" in raws else all_tables.get("outputs")
-    if isinstance(written, pd.DataFrame):
-        problems += _reference_problems(all_tables, raws, written)
+    if "outputs" in raws and isinstance(raws["outputs"].frame, pd.DataFrame):
+        problems += _reference_problems(others | tables, raws, raws["outputs"].frame)
     if former is None:
-        problems += setting_problems(all_tables, raws, settings)
+        problems += setting_problems(tables, raws, settings)
     if not problems and settings.get("valid"):
         tables = {table: frame.reset_index(drop=True) for table, frame in tables.items()}
     return tables, problems
@@ -523,24 +507,20 @@ def _reference_problems(
             named[target] |= set(frame.loc[lost, column])
             hint = did_you_mean(frame.loc[lost, column].iloc[0], ids.unique()[:5000])
             rule = f"must occur in column {target!r} of outputs.{hint} Add it, or drop those rows"
-            raw = raws.get(table, RawTable(frame, f"Study({table}=...)"))
-            problems += schema.problem(raw, table, frame, lost.to_numpy(), column, rule)
+            problems += schema.problem(raws[table], table, frame, lost.to_numpy(), column, rule)
     return problems
 
 
 def _write(study: Study, folder: Path) -> None:
-    folder.mkdir()
-    for table in TABLES:
-        frame = getattr(study, table)
-        if frame is not None:
-            csv_files.save(frame, folder / f"{table}.csv")
+    for table, frame in tables_of(study).items():
+        csv_files.save(frame, folder / f"{table}.csv")
     kinds = {}
     for name, frame in (study.truth or {}).items():
         (folder / "truth").mkdir(exist_ok=True)
         csv_files.save(frame, folder / "truth" / f"{name}.csv")
         kinds[name] = {str(column): str(kind) for column, kind in frame.dtypes.items()}
     for name, related in study.related.items():
-        (folder / "related").mkdir(exist_ok=True)
+        (folder / "related" / name).mkdir(parents=True)
         _write(related, folder / "related" / name)
     description = {
         "name": study.name,
@@ -694,8 +674,7 @@ def read_folder(
     notes: list[str] = []
     if coded:
         where = f"{folder / CODE}, study()"
-        tables = {table: getattr(coded, table) for table in TABLES}
-        raws = {name: RawTable(table, where) for name, table in tables.items() if table is not None}
+        raws = {table: RawTable(frame, where) for table, frame in tables_of(coded).items()}
         notes = [f"{folder / CODE} was run; its function study() returned the tables."]
     elif "tables" in description or "format" in description:
         raws, notes = reading.read(folder, description, problems, doubts)

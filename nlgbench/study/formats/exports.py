@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from nlgbench.study import column_names, vote_words
-from nlgbench.study.guessing import Guess, guess
+from nlgbench.study.guessing import Guess, guess, with_context
 
 _ODD = {"answer_comment", "answer_comments", "answer_feedback", "answer_hit_id"}
 
@@ -84,8 +84,7 @@ def _is_rating(frame: pd.DataFrame, theirs: Sequence[str]) -> bool:
 
 def toloka(frame: pd.DataFrame) -> column_names.Specs:
     """Map a Toloka export: INPUT: has stimuli, OUTPUT: responses."""
-    rows = [str(number) for number in range(1, len(frame) + 1)]
-    guessed = Guess(frame.assign(**{"{file}": "", "{folder}": "", "{row}": rows}))
+    guessed = Guess(with_context(frame))
     guess_toloka(guessed, {})
     return dict(guessed.tables)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +65,7 @@ def nearest(columns: Iterable[str]) -> tuple[str, list[str]]:
 def _documents(path: Path, kind: str) -> list[Any]:
     if kind == "parquet":
         return [dict.fromkeys(file_types.read_rows(path, kind, problems=[])[0])]
-    documents: list[Any] = []
-    for _, document in file_types.documents(path, kind):
-        documents.append(document)
-        if len(documents) == _EXAMINED:
-            break
-    return documents
+    return [document for _, document in islice(file_types.documents(path, kind), _EXAMINED)]
 
 
 def _records(documents: list[Any], shape: Recorded) -> Iterator[dict[str, Any]]:
