@@ -87,16 +87,25 @@ function draw_table(part, ask) {
     ...cells.map((cell, c) => element("td", part.kinds ? { class: `nlg-${part.kinds[c]}` } : {},
       element("span", { dir: "auto" }, cell))));
   });
+  const above = part.bars ? draw_bars(part.bars, ask) : [];
   const table = element("div", { class: "nlg-scroll" }, element("table", {},
     element("caption", {}, part.caption),
     element("thead", {}, element("tr", {}, ...draw_head(part, ask))),
     element("tbody", {}, ...rows)));
-  if (!part.pages) return [table];
+  if (!part.pages) return [...above, table];
   const [page, last] = part.pages;
   const turn = (label, n, able) => button(label, () => ask({ type: "page", n }), { disabled: !able });
-  return [table, element("div", { class: "nlg-pages" }, turn("First", 1 - page, page > 1),
+  return [...above, table, element("div", { class: "nlg-pages" }, turn("First", 1 - page, page > 1),
     turn("Previous page", -1, page > 1), `Page ${page} of ${last}`,
     turn("Next page", 1, page < last), turn("Last", last - page, page < last))];
+}
+
+// A histogram, whose bars filter the table.
+function draw_bars({ caption, bars }, ask) {
+  return [element("div", { class: "nlg-bars", role: "group", "aria-label": caption },
+    ...bars.map(({ name, height, chosen, sends }, n) => button("", () => ask(sends),
+      { title: name, "aria-label": name, "aria-pressed": String(chosen), "data-id": `bar ${n}`,
+        style: `height: ${100 * height}%` })), caption)];
 }
 
 function draw_told(part, ask) {

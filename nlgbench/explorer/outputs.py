@@ -15,9 +15,10 @@ from nlgbench.explorer.items import describe_item, truncate
 from nlgbench.explorer.view import Values, View, choice, control, describe_table, jump, several
 from nlgbench.names import spaced
 from nlgbench.study import Study
+from nlgbench.text import counted, span
 
 #: The number of rows per page, which fits below the controls.
-N_ROWS = 15
+N_ROWS = 13
 #: The number of evaluators whose scores are shown at first.
 N_SCORES = 2
 #: The largest number of characters shown of a text in a row.
@@ -59,10 +60,12 @@ class OutputsView(View):
         systems, names, dimensions = list(self.labels), list(self.measures), self.study.dimensions
         judges, scores = ([name for name in names if name.startswith(kind)] for kind in _KINDS)
         disputed = [name for name in dimensions if self.table[f"SD: {name}"].notna().any()]
+        repeated = self.pairs.loc[self.pairs["n"] > 1, "judge"].unique()
+        divided = [f"won: {judge}" for judge in repeated]
         met = systems if self.table.groupby("item_id")["system"].nunique().max() > 1 else []
         needs = {
             "all": {"dimension": dimensions} if dimensions else {},
-            "disputed": {"dimension": disputed},
+            "disputed": {"dimension": disputed} if disputed else {"by": divided},
             "worst": {"system": systems, "by": names},
             "disagree": {"evaluator": scores, "dimension": dimensions},
             "lost": {"system": systems, "by": judges},
@@ -125,6 +128,8 @@ class OutputsView(View):
         passes = tables.pass_filters(outputs, self.study.outputs["text"], values)
         rows: Any = np.arange(len(outputs))
         match values["preset"]:
+            case "disputed" if judge != measure:
+                rows = tables.divided(pairs, judge)
             case "disputed":
                 rows = tables.descending(outputs[f"SD: {measure}"])
             case "worst":
@@ -163,7 +168,7 @@ class OutputsView(View):
         """Lay out a page of the table, or the open item."""
         selection = self.selection(values)
         if self.opened is None:
-            table = self._page(selection, self.sorting(values))
+            table = self._page(selection, self.sorting(values)) | {"bars": self._bars(values)}
             names = ("preset", "scores", *self.needs[values["preset"]])
             chosen = {name: values.get(name) for name in names}
             if len(selection) or self.settle(chosen) == values:
@@ -174,6 +179,30 @@ class OutputsView(View):
         places = [int(position) for position in (row["first"], row["second"]) if position >= 0]
         item = describe_item(self.study, self.table, places)
         return {"main": [{**item, "at": f"{self.opened + 1:,} of {len(selection):,}"}]}
+
+    def _bars(self, values: Values) -> dict[str, Any] | None:
+        """Describe a histogram of the sorted column over outputs that pass the other filters."""
+        name = (self.sorting(values) or ("", False))[0]
+        if name not in tables.numeric(self.table):
+            return None
+        texts = self.study.outputs["text"]
+        others = tables.pass_filters(self.table, texts, values | {"column": ""})
+        numbers = self.table.loc[others, name].dropna()
+        if numbers.nunique() < 2:
+            return None
+        bars = tables.histogram(numbers)
+        chosen = (values.get("low"), values.get("high")) if values["column"] == name else None
+        described = [
+            {
+                "name": f"{name}, {span([low, high], '.3g')}: {counted(n, 'output')}",
+                "height": n / int(bars["n"].max()),
+                "chosen": (low, high) == chosen,
+                "sends": {"type": "range", "column": name, "low": low, "high": high},
+            }
+            for low, high, n in bars.astype(object).itertuples(index=False)
+        ]
+        caption = f"{name}, {span(numbers, '.3g')}: select a bar to list its outputs"
+        return {"caption": caption, "bars": described}
 
     def _page(self, selection: pd.DataFrame, sort: tuple[str, bool] | None) -> dict[str, Any]:
         start = self.page * N_ROWS
@@ -217,6 +246,11 @@ class OutputsView(View):
             case "sort" if isinstance(column, str) and column in selection:
                 first = (column, pd.api.types.is_numeric_dtype(selection[column]))
                 self.sort = (column, not first[1]) if self.sorting(values) == first else first
+                self.page = 0
+            case "range":  # of a bar; the bar that is chosen is let go
+                limits = {name: content.get(name) for name in ("column", "low", "high")}
+                is_chosen = all(values.get(name) == limit for name, limit in limits.items())
+                values |= {"column": ""} if is_chosen else limits
                 self.page = 0
             case "page" if isinstance(n, int):
                 self.page = min(max(0, self.page + n), max(0, last) // N_ROWS)

@@ -145,6 +145,20 @@ def disagreements(first: pd.Series, second: pd.Series) -> np.ndarray:
     return descending((ranks["first"] - ranks["second"]).abs())
 
 
+def histogram(values: pd.Series, n_bars: int = 20) -> pd.DataFrame:
+    """Count values in bars of equal width, with the least and the largest value in each."""
+    n_bars = min(n_bars, values.nunique())
+    by_bar = values.groupby(pd.cut(values, n_bars), observed=False)
+    return by_bar.agg(low="min", high="max", n="size").query("n > 0")
+
+
+def divided(pairs: pd.DataFrame, judge: str) -> pd.DataFrame:
+    """Find the pairs on which several verdicts divide most equally, each pair once."""
+    is_candidate = (pairs["judge"] == judge) & (pairs["first"] < pairs["second"]) & (pairs["n"] > 1)
+    split = pairs[is_candidate].assign(lead=(pairs["won"] - 0.5).abs())
+    return split.sort_values(["lead", "n"], ascending=[True, False], kind="stable")
+
+
 def lost(pairs: pd.DataFrame, judge: str, system: str) -> pd.DataFrame:
     """Find the pairs that a system lost, clearest first; its output comes first in each pair."""
     is_candidate = (pairs["judge"] == judge) & (pairs["a"] == system) & (pairs["b"] != system)

@@ -269,7 +269,7 @@ def use_controls(page):
 
 def explore_outputs(page):
     """Filter, sort, and read outputs by keys; save them."""
-    says(page, "1 to 15 of 75 outputs", ".nlg-explorer caption")
+    says(page, "1 to 13 of 75 outputs", ".nlg-explorer caption")
     page.get_by_label("Range of").select_option("mean: typicality")
     page.get_by_label("from", exact=True).fill("2")
     page.get_by_role("button", name="mean: typicality").click()

@@ -86,6 +86,9 @@ def test_presets_find_what_they_are_named_for(table, study):
     assert tables.disagreements(good["score: error"], good["fluency"])[0] == 3
     lost = tables.lost(pairs, "votes", "x")
     assert lost[["first", "second", "won", "n"]].to_numpy().tolist() == [[1, 4, 0, 1]]
+    votes = tables.pair_table(nb.simulate("votes", n_items=10, n_votes=4, seed=0))
+    halves = tables.divided(votes, "votes")["won"]
+    assert (halves - 0.5).abs().is_monotonic_increasing and len(halves) == len(votes) / 2
     won = tables.won(pairs, "votes", "y", "x")
     assert won[["first", "second", "won"]].to_numpy().tolist() == [[4, 1, 1]]
     judged = tables.better(table, "x", "y", good["fluency"])

@@ -84,16 +84,30 @@ def test_rows_are_sorted_paged_opened_and_stepped_through():
     widget = open_view("judges", "outputs")
     assert main(widget.shown)["sort"] == ["SD: quality", True]  # the most disputed first
     table = main(tell(widget, type="sort", column="mean: quality"))
-    assert len(table["rows"]) == 15 and table["pages"] == [1, 7]
+    assert len(table["rows"]) == 13 and table["pages"] == [1, 8]
     at = table["keys"].index("mean: quality")
     best = [float(row[at]) for row in table["rows"]]
     assert best == sorted(best, reverse=True) and table["sort"] == ["mean: quality", True]
     assert main(tell(widget, type="sort", column="mean: quality"))["sort"][1] is False
-    assert main(tell(widget, type="page", n=9))["caption"] == "91 to 100 of 100 outputs"
+    assert main(tell(widget, type="page", n=9))["caption"] == "92 to 100 of 100 outputs"
     opened = main(tell(widget, type="pick", n=99))
     assert (opened["type"], opened["at"]) == ("item", "100 of 100")
     assert main(tell(widget, type="step", n=-85))["at"] == "15 of 100"
-    assert main(tell(widget, type="close"))["pages"] == [1, 7]
+    assert main(tell(widget, type="close"))["pages"] == [2, 8]
+
+
+def test_a_bar_of_the_sorted_column_lists_its_outputs_and_lets_them_go():
+    widget = open_view("judges", "outputs")
+    tell(widget, type="set", name="words", value="gu")
+    table = main(tell(widget, type="sort", column="mean: quality"))
+    bars, whole = table["bars"]["bars"], table["caption"]
+    n_of = [int(bar["name"].rsplit(": ", 1)[1].split()[0]) for bar in bars]
+    assert whole.endswith(f"of {sum(n_of)} outputs") and max(bar["height"] for bar in bars) == 1
+    chosen = main(tell(widget, **bars[1]["sends"]))
+    assert chosen["caption"] == f"1 to {min(13, n_of[1])} of {n_of[1]} outputs"
+    assert [bar["chosen"] for bar in chosen["bars"]["bars"]] == [n == 1 for n in range(len(bars))]
+    assert main(tell(widget, **bars[1]["sends"]))["caption"] == whole
+    assert not tell(widget, type="range", column="no such column")["problem"]
 
 
 @pytest.mark.parametrize("preset", ["disputed", "worst", "disagree", "lost", "better", "poor"])
