@@ -8,7 +8,7 @@ from nlgbench.datasets.public import is_public, load
 from nlgbench.runner import listing
 from nlgbench.runner.new_study import unconfirmed
 from nlgbench.runner.next_steps import section, supported
-from nlgbench.study import Study, near_names, read_folder, summary
+from nlgbench.study import near_names, read_folder, summary
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.schema import RawTable
 from nlgbench.study.study import tables_of
@@ -32,23 +32,14 @@ def check(folder: Path) -> tuple[str, bool]:
     guessed = section("Guessed, to confirm", unconfirmed(folder))
     noted = section("Noted", notes)
     if study is None:
-        numbered = [
-            listing.wrapped(problem, f"  {number}. ") for number, problem in enumerate(problems, 1)
-        ]
+        numbered = [listing.wrapped(text, f"  {n}. ") for n, text in enumerate(problems, 1)]
         return "\n\n".join(["\n".join(["To fix", *numbered]), *guessed, *noted]), False
+    tables = [listing.wrapped(line.strip()) for line in repr(study).splitlines()[1:]]
     blocks = [
-        _understood(study),
+        "\n".join([listing.wrapped(study.name, ""), *tables]),
         *guessed,
         *section("What could change a conclusion", summary.doubts(study, doubts)),
         *noted,
         *supported(study, folder),
     ]
     return "\n\n".join(blocks), True
-
-
-def _understood(study: Study) -> str:
-    """Describe each table in one line."""
-    lines = repr(study).splitlines()[1:]
-    return "\n".join(
-        [listing.wrapped(study.name, ""), *(listing.wrapped(line.strip()) for line in lines)]
-    )

@@ -220,12 +220,8 @@ def _make_there(
         result = Path(folder, plan.folder + ".failed" * (outcome.status == "failed"))
         below = [file for file in result.rglob("*") if file.is_file()]
         files = {file.relative_to(result).as_posix(): file.read_bytes() for file in below}
-        return (
-            worker.address,
-            "",
-            replace(outcome, message=outcome.message.replace(folder, out)),
-            files,
-        )
+        outcome = replace(outcome, message=outcome.message.replace(folder, out))
+        return worker.address, "", outcome, files
 
 
 @contextmanager

@@ -35,19 +35,10 @@ _MOST_GROUPS = 10
 #: Statuses of an estimate that is not shown.
 _OF_SUPERIORITY = ("always_higher", "few_common_items", "no_common_items", "superiority_constant")
 _COLUMNS = (
-    *(
-        "metric",
-        "better",
-        "run",
-        "baseline",
-        "group",
-        "n_items",
-        "mean_baseline",
-        "mean",
-        "estimate",
-    ),
-    *("ci_low", "ci_high", "se", "df", "p", "p_adjusted", "p_equivalent", "p_not_inferior"),
-    *("p_interaction", "repeats_needed", "items_needed", "verdict", "status", "reason"),
+    *("metric", "better", "run", "baseline", "group", "n_items", "mean_baseline", "mean"),
+    *("estimate", "ci_low", "ci_high", "se", "df", "p", "p_adjusted", "p_equivalent"),
+    *("p_not_inferior", "p_interaction", "repeats_needed", "items_needed"),
+    *("verdict", "status", "reason"),
 )
 
 
@@ -198,15 +189,11 @@ def _compare_pair(
         scores=cells[["output_id", "evaluator", "score", "signature"]],
         outputs=study.outputs[study.outputs["output_id"].isin(cells["output_id"])],
     )
-    compared = compare_systems(
-        pair_study, evaluator=metric, by=by, margin=margin, confidence=_CONFIDENCE
-    )
+    options: Any = {"by": by, "margin": margin, "confidence": _CONFIDENCE}
+    compared = compare_systems(pair_study, evaluator=metric, **options)
     needed = compared.details.set_index("system").loc[run, ["repeats_needed", "items_needed"]]
-    tables = [
-        compared.pairs.assign(group="", p_interaction=np.nan, **needed),
-        *([compared.groups] if by else []),
-    ]
-    rows = pd.concat(tables, ignore_index=True)
+    tables = [compared.pairs.assign(group="", p_interaction=np.nan, **needed), compared.groups]
+    rows = pd.concat(tables[: 2 if by else 1], ignore_index=True)
     of_group = [cells.assign(group=""), *([cells.assign(group=cells[by])] if by else [])]
     means = pd.concat(of_group).groupby(["group", "item_id", "system"])["score"].mean().unstack()
     summary = means.groupby("group").agg(["mean", "size"])
@@ -245,13 +232,9 @@ def _find_notes(
     doubtful = pairs[~(pairs["status"].isin(["ok", *_OF_SUPERIORITY]) | pairs["is_identical"])]
     same = "the difference is the same on every item, so there is no interval"
     reasons = doubtful["reason"].mask(doubtful["status"] == "no_variation", same)
-    where = (
-        doubtful["metric"]
-        + ", "
-        + doubtful["run"]
-        + (", " + doubtful["group"]).mask(doubtful["group"] == "", "")
-    )
-    notes += (where + ": " + reasons + ".").tolist()
+    places = doubtful[["metric", "run", "group"]].to_numpy()
+    where = [", ".join(filter(None, names)) for names in places]
+    notes += [f"{name}: {reason}." for name, reason in zip(where, reasons, strict=True)]
     varying = pairs[pairs["p_interaction"] < 1 - _CONFIDENCE].drop_duplicates(["metric", "run"])
     notes += [
         f"{metric}, {run}: the difference varies among groups (Welch's test, p = {p:.2g})."
@@ -348,16 +331,14 @@ def save_report(report: Report, folder: Path) -> str:
     for metric, pairs in report.pairs.groupby("metric", sort=False):
         better = pairs["better"].iloc[0]
         xlabel = f"{metric}: difference from {report.baseline} ({better} is better)"
-        rows = pairs[["run", "group", "estimate", "ci_low", "ci_high"]].assign(
-            confidence=_CONFIDENCE
-        )
+        rows = pairs[["run", "group", "estimate", "ci_low", "ci_high"]]
+        rows = rows.assign(confidence=_CONFIDENCE)
         if (rows["group"] != "").any():
             rows = rows.assign(row=rows["group"].replace("", ALL), panel=rows["run"])
             drawing = draw_groups(rows, xlabel)
         else:
-            drawing = plot_forest(
-                rows.rename(columns={"run": "evaluator"}), xlabel=xlabel, xlim=(0, 0)
-            )
+            rows = rows.rename(columns={"run": "evaluator"})
+            drawing = plot_forest(rows, xlabel=xlabel, xlim=(0, 0))
         paths += drawing.save(folder / re.sub(r"\W+", "_", f"difference_{metric}"))
     return f"Wrote {listed(path.name for path in paths)} in {folder}."
 
@@ -374,10 +355,9 @@ def _matched(report: Report) -> list[str]:
 
 def _read_as(report: Report) -> str:
     """Explain the differences, intervals, p and verdicts."""
-    is_group = report.pairs["group"] != ""
-    n_tests, n_within = (
-        int(report.pairs["p"][is_counted].notna().sum()) for is_counted in (~is_group, is_group)
-    )
+    tested = report.pairs.dropna(subset="p")
+    n_tests = int((tested["group"] == "").sum())
+    n_within = len(tested) - n_tests
     numbers = counted(n_tests, "comparison") + f", and {n_within} within groups" * bool(n_within)
     adjusted = f"p is adjusted for {numbers} (Holm); " * (max(n_tests, n_within) > 1)
     text = (

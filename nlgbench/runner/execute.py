@@ -74,7 +74,7 @@ def run(
     # Products of small matrices can take forty times as long with several threads, which wait for
     # each other on busy cores. With one thread, results do not depend on the number of cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    plans = _plans(names, parameters, grid, source=source, effort=effort, out=out)
+    plans = _plans(names, parameters, grid, out, source=source, effort=effort)
 
     def why_run(plan: Plan) -> str:
         if force:
@@ -147,10 +147,8 @@ def _plans(
     names: Sequence[str],
     parameters: Mapping[str, Any],
     grid: Sequence[Mapping[str, Any]],
-    *,
-    source: SourceWish,
-    effort: str,
     out: Path,
+    **how: Any,
 ) -> list[Plan]:
     """Plan all runs, one per folder of results; report usage errors before any run starts."""
     notebooks = [read_notebook(path) for path in find_notebooks(names)]
@@ -163,14 +161,12 @@ def _plans(
         for values in grids.spread(notebook.parameters, {**parameters, **cell}, where=notebook.name)
     ]
     for notebook, values in wanted_runs:  # cheap checks of all runs, before data are fetched
-        runs.check(notebook, values, source=source, effort=effort)
+        runs.check(notebook, values, **how)
     environment = runs.surroundings()
     opened: dict[str, Study] = {}
     by_folder: dict[str, Plan] = {}
     for notebook, values in wanted_runs:
-        plan = runs.plan(
-            notebook, values, opened, source=source, effort=effort, environment=environment
-        )
+        plan = runs.plan(notebook, values, opened, environment=environment, **how)
         runs.check_names(plan, values, opened)
         if plan.parameters.get("study"):
             runs.refuse_other_study(out / plan.folder, plan.parameters["study"], plan.data)
@@ -287,10 +283,8 @@ def _explain(error: Exception, timeout: float | None) -> str:
         arrow = re.search(r"^-+> *(\d+) (.*)$", frame, flags=re.MULTILINE)
         line = f", line {arrow[1]}:\n    {arrow[2].strip()}" if arrow else ""
         message = error.evalue
-        if len(message) > 1_000:
-            message = (
-                f"{message[:600]} [... {len(message) - 900:,} characters ...] {message[-300:]}"
-            )
+        if (n_left := len(message) - 900) > 100:
+            message = f"{message[:600]} [... {n_left:,} characters ...] {message[-300:]}"
         return f"in cell [{error.exec_count}]{line}\n{error.ename}: {message}"
     if isinstance(error, CellTimeoutError):
         return f"it took longer than {timeout:g} s. Raise --timeout."

@@ -35,10 +35,8 @@ def gather(out: Path) -> list[str]:
                     f"{out / 'ledger.csv'}: repeat its command, which makes it again. {error}"
                 )
                 continue
-        index += [
-            {**names, **entry, "path": f"{folder.name}/{entry['path']}"}
-            for entry in manifest["made"]
-        ]
+        for entry in manifest["made"]:
+            index.append({**names, **entry, "path": f"{folder.name}/{entry['path']}"})
         index += [
             {**names, "source": manifest["source"], "kind": "failed section"}
             | {"name": failure["section"], "alt": failure["error"]}
@@ -46,10 +44,8 @@ def gather(out: Path) -> list[str]:
         ]
         if len(rows):
             rows = rows.assign(run=names["run"])
-            parameters = {
-                f"param_{name}": str(value) for name, value in manifest["parameters"].items()
-            }
-            swept.append(_values(rows, manifest["notebook"]).assign(**parameters))
+            values = {f"param_{key}": str(x) for key, x in manifest["parameters"].items()}
+            swept.append(_values(rows, manifest["notebook"]).assign(**values))
             ledgers.append(rows)
     ledger = pd.concat([table for table in ledgers if len(table)] or ledgers, ignore_index=True)
     doubled = ledger.duplicated(schema.KEYS["ledgers"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
-from nlgbench.analysis.people.reliability import Coefficient, agreement
+from nlgbench.analysis.people.reliability import agreement
 from nlgbench.analysis.people.votes import vote_agreement
 from nlgbench.status import Unsupported
 from nlgbench.study import Study
@@ -72,9 +73,7 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
         for question, answer, reason in answers
     ]
     table = pd.DataFrame(rows, columns=["question", "criterion", "answer", "reason"])
-    order = (
-        table["question"].str.split(".").map(lambda numbers: [int(number) for number in numbers])
-    )
+    order = table["question"].str.split(".").map(lambda numbers: [*map(int, numbers)])
     return table.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
 
 
@@ -107,10 +106,8 @@ def _judged(study: Study, dimension: str, confidence: float) -> _Answers:
     yield from _scale(sorted(values.unique()), study.scale(dimension))
     yield from _compared(study.outputs.set_index("output_id")["system"][judgments["output_id"]])
     if judgments.duplicated("output_id").any():
-        coefficients: list[Coefficient] = ["krippendorff_alpha"]
-        table = agreement(
-            study, dimension=dimension, coefficients=coefficients, confidence=confidence
-        )
+        options: Any = {"coefficients": ["krippendorff_alpha"], "confidence": confidence}
+        table = agreement(study, dimension=dimension, **options)
         alpha = table[table["row"] == "all"].iloc[0]
         distance = "differences squared" if alpha["metric"] == "interval" else "equal or not"
         basis = f"{alpha['n_judgments']} judgments of {alpha['n_outputs']} outputs"
@@ -151,9 +148,8 @@ def _voted(study: Study, dimension: str, confidence: float) -> _Answers:
     table = vote_agreement(study, dimension=dimension, confidence=confidence)
     alpha = table[(table["row"] == "all") & (table["coefficient"] == "krippendorff_alpha")].iloc[0]
     if alpha["n_votes"]:
-        yield from _agreed(
-            alpha, f"{alpha['n_votes']} votes on {alpha['n_pairs']} pairs", "equal or not"
-        )
+        basis = f"{alpha['n_votes']} votes on {alpha['n_pairs']} pairs"
+        yield from _agreed(alpha, basis, "equal or not")
     else:
         yield from _not_assessed("4.3.11", "no pair has two votes")
     ends = votes[["output_a", "output_b"]]
@@ -163,20 +159,16 @@ def _voted(study: Study, dimension: str, confidence: float) -> _Answers:
 
 def _compared(systems: pd.Series) -> _Answers:
     """Report how judgments become means, and how these are tested."""
-    if systems.nunique() < 2:
-        for question in ("4.3.9", "4.3.10"):
+    for question, answer in {
+        "4.3.9": "systems' means, adjusted by a linear model as if each annotator had judged each "
+        "system on each item (removes annotator severity and item difficulty)",
+        "4.3.10": "differences of means, with intervals over other items and other annotators, "
+        "p-values adjusted over all pairs; probability of superiority",
+    }.items():
+        if systems.nunique() < 2:
             yield question, "", "only one system was judged"
-        return
-    means = (
-        "nlgbench.compare_systems: systems' means, adjusted by a linear model as if each annotator "
-        "had judged each system on each item (removes annotator severity and item difficulty)"
-    )
-    yield "4.3.9", means, ""
-    differences = (
-        "nlgbench.compare_systems: differences of means, with intervals over other items and other "
-        "annotators, p-values adjusted over all pairs; probability of superiority"
-    )
-    yield "4.3.10", differences, ""
+        else:
+            yield question, f"nlgbench.compare_systems: {answer}", ""
 
 
 def _agreed(alpha: pd.Series, basis: str, distance: str) -> _Answers:
@@ -203,9 +195,7 @@ def _again(responses: pd.DataFrame, keys: list[str]) -> _Answers:
     """Report whether an annotator judged the same output or pair twice."""
     n = int(responses.duplicated([*keys, "annotator_id"]).sum())
     if n:
-        comment = (
-            f"responses that repeat an earlier one by the same annotator: {n} of {len(responses)}"
-        )
-        yield "4.3.12.1", "", comment
+        repeat = "responses that repeat an earlier one by the same annotator"
+        yield "4.3.12.1", "", f"{repeat}: {n} of {len(responses)}"
     else:
         yield from _not_assessed("4.3.12", "no annotator judged the same output or pair twice")

@@ -34,14 +34,9 @@ def notebooks() -> str:
     for path in paths:
         notebook = read_notebook(path)
         n_claims = int((claims["notebook"] == notebook.name).sum())
-        declared = [
-            parameter
-            for parameter in notebook.parameters.values()
-            if parameter.name != "output_dir"
-        ]
         data = f"released data: {', '.join(notebook.datasets) or 'none'}"
         lines += ["", f"{notebook.name}: {notebook.title}", f"    {data}; claims: {n_claims}"]
-        lines += [f"    {parameter}" for parameter in declared]
+        lines += [f"    {x}" for name, x in notebook.parameters.items() if name != "output_dir"]
     return "\n".join(map(_filled, lines))
 
 

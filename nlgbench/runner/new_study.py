@@ -186,12 +186,9 @@ def _written(sources: Sequence[Guess]) -> str:
         unread = [name for name in source.names if name not in assigned]
         private = personal(unread)
         unread = [name for name in unread if name not in private]
-        for kind, names in (
-            ("that look personal and are never read", private),
-            ("not read", unread),
-        ):
+        for kind, names in {"that look personal and are never": private, "not": unread}.items():
             shown = listing.visible(reading.some(names))
-            comments += [f"# {source.files[0]}, columns {kind}: {shown}"] * bool(names)
+            comments += [f"# {source.files[0]}, columns {kind} read: {shown}"] * bool(names)
     lines = ["# How the columns of this study's files are read. Each guess states its reason.", ""]
     lines += [*_settings(sources), "", "tables:" if tables else "tables: {}"]
     for table, several in tables.items():

@@ -35,9 +35,7 @@ def supported(study: Study, folder: Path) -> list[str]:
     ready = [", ".join(can.loc[can["possible"], "analysis"])]
     if not possible:
         ready = ["None yet: add a table that is listed below."]
-    commands = [
-        (purpose, text) for names, purpose, text in _COMMANDS if possible & {*names.split()}
-    ]
+    commands = [command for names, *command in _COMMANDS if possible & {*names.split()}]
     if study.scores is not None:
         labeled = [] if study.judgments is None else study.judgments["output_id"].tolist()
         is_labeled = study.scores["output_id"].isin(labeled)
@@ -45,9 +43,9 @@ def supported(study: Study, folder: Path) -> list[str]:
             sheet = "probability" in study.outputs
             how = f"sampling={'weighted' if sheet else 'random'}"
             purpose = f"Correct a judge{'' if sheet else ', if labels were drawn at random'}"
-            commands.append((purpose, f"run 09 -p study={{}} -p {how}"))
-        by_scores = [("Compare systems by scores", "compare {}")] * (len(study.systems) > 1)
-        commands += [*by_scores, ("Draw outputs to be labeled", "sample {} --n 200")]
+            commands.append([purpose, f"run 09 -p study={{}} -p {how}"])
+        commands += [["Compare systems by scores", "compare {}"]] * (len(study.systems) > 1)
+        commands.append(["Draw outputs to be labeled", "sample {} --n 200"])
     path = listing.visible(shlex.quote(str(folder)))
     # Commands are not wrapped, so that they can be copied.
     steps = [f"  {purpose}: nlgbench {text.format(path)}" for purpose, text in commands]

@@ -124,9 +124,8 @@ def _own(name: str, names: Iterable[str]) -> Path:
             )
         return path
     why = "it is not a regular file" if os.path.lexists(path) else "there is no such file"
-    hint = did_you_mean(
-        path.name, [*(notebook.name for notebook in path.parent.glob("*.ipynb")), *names]
-    )
+    siblings = [notebook.name for notebook in path.parent.glob("*.ipynb")]
+    hint = did_you_mean(path.name, [*siblings, *names])
     raise UsageError(f"cannot open the notebook {shown(name)}: {why}.{hint}")
 
 

@@ -184,10 +184,8 @@ def check_claims(
     names = ["claim_id", "recomputed", "ci_low", "ci_high", "reason"]
     recorded = pd.DataFrame(records, columns=names)
     recorded = recorded.assign(variant="", source=study.source, comparable=True)
-    signs = table["claim_id"].str.startswith("direction/")
-    claimed = table.assign(
-        where=np.where(signs, "direction", ""), claim_id=prefix + table["claim_id"]
-    )
+    signs = table["claim_id"].str.startswith("direction/").map({True: "direction", False: ""})
+    claimed = table.assign(where=signs, claim_id=prefix + table["claim_id"])
     return ledgers.join(claimed, recorded, source=study.source, skipped=skipped)
 
 

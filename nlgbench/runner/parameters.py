@@ -63,9 +63,8 @@ class Parameter:
 
     def __str__(self) -> str:
         """Write the parameter as in its cell."""
-        return f"{self.name}: {self.annotation} = {self.default!r}" + f"  # {self.note}".rstrip(
-            " #"
-        )
+        text = f"{self.name}: {self.annotation} = {self.default!r}  # {self.note}"
+        return text.rstrip(" #")
 
     @property
     def type(self) -> str:
@@ -206,9 +205,8 @@ def check(notebook: str, limits: Mapping[str, Any], namespace: Mapping[str, Any]
     _check_limits(limits, namespace, notebook)
     limits = {**_SHARED, **limits}
     for name, annotation in namespace.get("__annotations__", {}).items():
-        parameter = Parameter(
-            name, None, inspect.formatannotation(annotation), "", limits.get(name)
-        )
+        written = inspect.formatannotation(annotation)
+        parameter = Parameter(name, None, written, "", limits.get(name))
         if name in namespace and parameter.element in _TYPES:
             try:
                 parameter.conform(namespace[name])

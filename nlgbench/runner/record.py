@@ -115,10 +115,9 @@ class Record:
         drawing = mark_simulated(drawing, data_source)
         alt = f"{drawing.alt.strip()} Source: {data_source}."
         self._announce("figure", name, f"figures/{name}.pdf", alt, source, drawing.notes)
-        sources = (
-            drawing.data["source"].fillna(data_source) if "source" in drawing.data else data_source
-        )
-        complete = replace(drawing, data=drawing.data.assign(source=sources), alt=alt)
+        data = drawing.data
+        sources = data["source"].fillna(data_source) if "source" in data else data_source
+        complete = replace(drawing, data=data.assign(source=sources), alt=alt)
         if self.output_dir is not None:
             complete.save(self.output_dir / "figures" / name)
         display(complete)
@@ -213,11 +212,9 @@ class Record:
         if isinstance(result, pd.DataFrame):
             self.table(result, name)
         else:
-            for field_name, table in vars(result).items():
-                if isinstance(table, pd.DataFrame) and (tables is None or field_name in tables):
-                    self.table(
-                        table, f"{name}_{field_name}" if tables is None else tables[field_name]
-                    )
+            for key, table in vars(result).items():
+                if isinstance(table, pd.DataFrame) and (tables is None or key in tables):
+                    self.table(table, f"{name}_{key}" if tables is None else tables[key])
         plots = plot if isinstance(plot, Mapping) else {} if plot is None else {name: plot}
         for figure_name, draw in plots.items():
             try:
@@ -264,9 +261,7 @@ class Record:
                 f"{', '.join(map(str, answers.columns))}."
             )
         rows = answers.rename(columns={"value": "recomputed"}).reset_index(drop=True)
-        rows = rows.assign(
-            **{name: default for name, default in _RECORDED.items() if name not in rows}
-        )
+        rows = rows.assign(**{name: _RECORDED[name] for name in _RECORDED if name not in rows})
         rows = rows[list(_RECORDED)].fillna(_TEXTS)
         rows = rows.astype({**dict.fromkeys(_NUMBERS, "float64"), "comparable": "bool"})
         rows["source"] = rows["source"].replace("", self.source)
@@ -293,9 +288,7 @@ class Record:
         if not reason.strip():
             raise ValueError("skip() needs a reason: pass the text that the ledger will show.")
         for pattern in [ids] if isinstance(ids, str) else list(ids):
-            if not any(
-                fnmatch.fnmatchcase(claim_id, pattern) for claim_id in self._claims["claim_id"]
-            ):
+            if not any(fnmatch.fnmatchcase(name, pattern) for name in self._claims["claim_id"]):
                 claims.check_known([pattern], self._claims)
             self._skipped[pattern] = reason
 
@@ -314,10 +307,7 @@ class Record:
         ledger = self._ledger()
         written = [finding for finding in findings if finding]
         of_data = ", ".join(filter(None, [context["study"] * bool(context["data"]), self.source]))
-        written = [
-            replace(finding, sentence=f"{finding.sentence[:-1]} ({of_data}).")
-            for finding in written
-        ]
+        written = [replace(x, sentence=f"{x.sentence[:-1]} ({of_data}).") for x in written]
         written += [finding] if (finding := self._count_numbers(ledger)) else []
         for failure in self._failed:
             sentence = "The section {section} failed: {error}".format_map(failure)

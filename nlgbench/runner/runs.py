@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
@@ -169,11 +169,10 @@ def hash_data(
 
 def _study_hash(folder: str, opened: Opened) -> str:
     """Hash a study's tables and settings."""
-    from nlgbench.study import TABLES
+    from nlgbench.study.study import tables_of
 
     study = _open(folder, opened)
-    frames = {table: getattr(study, table) for table in TABLES}
-    tables = {table: None if frame is None else frame.to_csv() for table, frame in frames.items()}
+    tables = {table: frame.to_csv() for table, frame in tables_of(study).items()}
     return value_hash([study.name, repr(study.settings), tables])
 
 
@@ -246,11 +245,7 @@ def plan(
     values = check(notebook, parameters, source=source, effort=effort)
     values.pop("output_dir", None)
     chosen, notes, varied = "", [], {}
-    if (
-        "study" in parameters
-        and values["study"] in notebook.datasets
-        and len(notebook.datasets) == 1
-    ):
+    if "study" in parameters and [values["study"]] == notebook.datasets:
         values["study"], chosen = None, "released"  # the notebook's own study
         values["source"] = chosen
     elif "study" in parameters and values["study"] is not None:
@@ -338,7 +333,7 @@ def check_names(plan: Plan, parameters: Mapping[str, Any], opened: dict[str, Stu
     def names_in(column: str, *tables: str) -> list[str]:
         frames = (getattr(study, table) for table in tables)
         values = (frame[column].unique() for frame in frames if frame is not None)
-        return [str(value) for value in dict.fromkeys(chain(*values))]
+        return list(map(str, dict.fromkeys(chain(*values))))
 
     judges, scored = names_in("comparator", "comparisons"), names_in("evaluator", "scores")
     choices = {
@@ -346,9 +341,7 @@ def check_names(plan: Plan, parameters: Mapping[str, Any], opened: dict[str, Stu
         "dimension": names_in("dimension", "judgments", "preferences") or scored,
         "evaluator": scored,
         "evaluators": scored + judges,
-        "authors": [
-            f"{judge}={name}" for judge in judges for name in names_in("system", "outputs")
-        ],
+        "authors": ["=".join(pair) for pair in product(judges, names_in("system", "outputs"))],
     }
     for key, value in chosen.items():
         for name in map(str.strip, value.split(",") if key in _LISTS else [value]):
@@ -458,15 +451,14 @@ def take_read(folder: Path, study: str | None) -> dict[str, str]:
     if not log.is_file():
         return hashes
     # The package knows the hashes of released files and of published numbers.
-    excluded = [
-        str(path.absolute()) + os.sep for path in (folder, cache.cache_dir(), published_dir())
-    ]
+    known = (folder, cache.cache_dir(), published_dir())
+    excluded = tuple(f"{path.absolute()}{os.sep}" for path in known)
     for line in log.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         path = os.path.normpath(entry["path"])
         if study and Path(path).is_relative_to(Path(study).parent):
             path = os.path.relpath(path, study)  # stays valid if the study moves
-        if not path.startswith(tuple(excluded)):
+        if not path.startswith(excluded):
             hashes.setdefault(path, entry["sha256"])
     log.unlink()
     return hashes

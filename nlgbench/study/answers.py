@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable
@@ -33,11 +34,8 @@ def plain_words(cell: str) -> str:
 
 def flat(cells: Iterable[str]) -> list[str]:
     """List cells, with the elements of those that are lists."""
-    return [
-        element
-        for cell in cells
-        for element in ("[" in cell and file_types.as_list(cell)) or [cell]
-    ]
+    elements = (("[" in cell and file_types.as_list(cell)) or [cell] for cell in cells)
+    return list(itertools.chain.from_iterable(elements))
 
 
 def missing_words(cells: Iterable[str]) -> list[str]:

@@ -112,9 +112,7 @@ def counted(frame: pd.DataFrame) -> dict[str, list[str]]:
     """Return the columns that mark valid rows of an export, each with the values that do so."""
     names = list(map(str, frame))
     valid = {name: _COUNTS.get(name) or _COUNTS.get(plain_name(name)) for name in names}
-    counted = {
-        name: values for name, values in valid.items() if values and frame[name].isin(values).any()
-    }
+    counted = {x: cells for x, cells in valid.items() if cells and frame[x].isin(cells).any()}
     # Toloka's control tasks, whose right answers are known, are not judgments.
     control = [name for name in names if name.startswith("GOLDEN:") and frame[name].ne("").any()]
     return counted | {name: [""] for name in control}

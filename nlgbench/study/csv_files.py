@@ -137,9 +137,8 @@ def parse(
     """
     text = read_text(path)
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    reader = csv.reader(
-        io.StringIO(text, newline=""), strict=True, delimiter=delimiter, quoting=quoting
-    )
+    stream = io.StringIO(text, newline="")
+    reader = csv.reader(stream, strict=True, delimiter=delimiter, quoting=quoting)
     wrong: list[str] = []
     header: list[str] = []
     body: list[tuple[str, ...]] = []  # tuples, which the garbage collector skips
@@ -234,10 +233,7 @@ def _truths(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
 
 def _numbers(column: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
     rule = "must be a number: fix it, or leave the cell empty if the value is undefined"
-    kinds = pd.api.types
-    if kinds.is_numeric_dtype(column) and not (
-        kinds.is_bool_dtype(column) or kinds.is_complex_dtype(column)
-    ):
+    if pd.api.types.is_any_real_numeric_dtype(column):
         numbers = column.astype("float64")
         bad = np.zeros(len(column), dtype=bool)
     else:
@@ -257,17 +253,14 @@ def number(value: object) -> float | None:
     if value is None or value is pd.NA:
         return float("nan")
     text = str(value).strip()
+    if "_" in text:  # float() accepts 1_000, which is not a number in any table
+        return None
     try:
-        # float() also accepts 1_000, which is not a number in any table.
-        value_read = float("nan") if not text else float(text) if "_" not in text else None
+        value_read = float(text or "nan")
     except ValueError:
         return None
-    if (
-        value_read is not None
-        and math.isinf(value_read)
-        and any(character.isdigit() for character in text)
-    ):
-        return math.copysign(sys.float_info.max, value_read)  # 1e309 is too large, not infinite
+    if math.isinf(value_read) and re.search(r"\d", text):  # 1e309 is too large, not infinite
+        return math.copysign(sys.float_info.max, value_read)
     return value_read
 
 

@@ -151,12 +151,11 @@ def _rename(raws: dict[str, RawTable], kind: str, lists: Lists, distinct: Lists)
     undeclared = {*names}.difference(new, *distinct)
     new |= {name: first_of[fold(name)] for name in undeclared if fold(name) in first_of}
     for raw, table, column in list(_columns(raws, kind)):
-        cells = [
-            new.get(cell, cell) if isinstance(cell, str) else cell for cell in raw.frame[column]
-        ]
-        dtype = "str" if raw.frame[column].dtype == "str" else object
-        renamed = pd.Series(cells, raw.frame.index, dtype=dtype)
-        raws[table] = raws[table]._replace(frame=raws[table].frame.assign(**{column: renamed}))
+        cells = raw.frame[column]
+        renamed = [new.get(cell, cell) if isinstance(cell, str) else cell for cell in cells]
+        dtype = "str" if cells.dtype == "str" else object
+        columns = {column: pd.Series(renamed, cells.index, dtype=dtype)}
+        raws[table] = raws[table]._replace(frame=raws[table].frame.assign(**columns))
     unknown = {*first_of} - {fold(name) for name in names}
     return [
         f"settings: same: {kind}: {name!r} occurs in no table.{did_you_mean(name, names[:5000])} "
@@ -188,9 +187,8 @@ def misspelled(
         cells: dict[str, set[int]] = {}
         for pair in _alike(list(counts)):
             frequent, rare = sorted(pair, key=lambda name: -counts[name])
-            is_near = kind != "items" and (
-                counts[rare] <= _RARE * counts[frequent] or _bare(frequent) == _bare(rare)
-            )
+            is_rare = counts[rare] <= _RARE * counts[frequent]
+            is_near = kind != "items" and (is_rare or _bare(frequent) == _bare(rare))
             if not is_near:
                 if not cells:
                     cells = _cells(raws, kind)

@@ -28,6 +28,7 @@ from nlgbench.study import (
     vote_words,
     workbooks,
 )
+from nlgbench.study.column_names import has_word
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import records
 from nlgbench.study.overview import PLACEHOLDER
@@ -42,16 +43,8 @@ CODE = "study.py"
 WRITTEN = "study.json"
 
 #: Table -> the column that takes the names of several columns, in long form.
-_NAMES = {
-    "outputs": "system",
-    "judgments": "dimension",
-    "preferences": "dimension",
-    "logprobs": "model",
-    "references": "reference_id",
-    "scores": "evaluator",
-    "system_scores": "evaluator",
-    "comparisons": "comparator",
-}
+_NAMES = {table: [key for key in schema.KEYS[table] if key != "group_id"][-1] for table in TABLES}
+_NAMES |= {"outputs": "system", "contexts": "name"}
 _SYSTEM_OF = {"output_id": "system", "output_a": "system_a", "output_b": "system_b"}
 #: Table -> columns that, together with the item, can replace an output's id.
 _PAIRED = {
@@ -223,13 +216,9 @@ def read(
         is_first = source is sources[0] and not chosen.get("clusters")
         (notes if doubts is None else doubts).extend(source.grouping * is_first + source.pooled)
     if isinstance(missing := chosen.get("missing"), dict) and not problems:
-        names = [
-            *dict.fromkeys(name for source in sources for name in source.file_columns),
-            *_ANSWERS,
-        ]
-        problems += [
-            f"settings: missing: {unknown(name, names)}" for name in missing if name not in names
-        ]
+        names = dict.fromkeys(itertools.chain(*(x.file_columns for x in sources), _ANSWERS))
+        lost = [name for name in missing if name not in names]
+        problems += [f"settings: missing: {unknown(name, names)}" for name in lost]
     problems += [lack.replace("{tables}", ", ".join(tables)) for lack, tables in lacking.items()]
     notes += _unread_notes(folder, sources, is_folder=is_folder)
     if not problems:
@@ -284,9 +273,7 @@ def _of_format(
         return {}, {}, []
     description["settings"].update({**shape.settings, **description["settings"]})
     if isinstance(shape, formats.Mapped):
-        rows_of = [
-            file_types.read_rows(path, file_types.guess(path), problems=[])[0] for path in paths
-        ]
+        rows_of = [file_types.read_rows(x, file_types.guess(x), problems=[])[0] for x in paths]
         specs = shape.specs(pd.concat(rows_of, ignore_index=True).fillna(""))
         if not specs:
             problems.append(
@@ -475,15 +462,8 @@ class _Source:
         #: Names in braces in the patterns of columns.
         plain = [their for their in self.columns.values() if isinstance(their, str)]
         self.captured = {name for their in plain for name in _BRACED.findall(their)}
-        self.template_names = {
-            name for text in self.constants.values() for name in column_names.in_braces(text)
-        }
-        self.read_columns = {
-            *spec.get("only", {}),
-            *spec.get("skip", {}),
-            *self.ours,
-            *self.template_names,
-        }
+        templates = itertools.chain(*map(column_names.in_braces, self.constants.values()))
+        self.read_columns = {*spec.get("only", ()), *spec.get("skip", ()), *self.ours, *templates}
         self.theirs: dict[str, str] = {}
         self.notes: list[str] = []
         self.grouping: list[str] = []
@@ -580,9 +560,7 @@ class _Source:
             listed = [_BRACED.sub(" ", their)] if isinstance(their, str) else their
             sources[our] = list(listed.values() if isinstance(listed, dict) else listed)
         for our, theirs in sources.items():
-            telling = [
-                name for name in theirs if column_names.has_word(name, column_names.IDENTIFYING)
-            ]
+            telling = [name for name in theirs if has_word(name, column_names.IDENTIFYING)]
             is_listed = bool(telling) and telling[0] in self.spec.get("only", {})
             if telling and our != "annotator_id" and telling[0] != our and not is_listed:
                 problems.append(
@@ -642,21 +620,18 @@ class _Source:
         """Note an unread column that separates people from models, of which both judged."""
         who = self.columns.get("annotator_id", "")
         rows = self.opened.rows.loc[frame["{at}"].unique()]
-        names = [
-            name for name in self.file_columns if name not in self.read_columns and name != who
-        ]
-        if separating := raters.separating(rows, names, who if who in self.file_columns else ""):
-            ((name, machines),) = separating.items()
-            if name != who:
-                annotators = (
-                    f"{self.source}: annotators with {name} {', '.join(map(repr, machines))}"
-                )
-                self.pooled.append(raters.advice(annotators, self.table))
+        read = {*self.read_columns, who}
+        names = [name for name in self.file_columns if name not in read]
+        separating = raters.separating(rows, names, who if who in self.file_columns else "")
+        for name in separating.keys() - {who}:
+            machines = ", ".join(map(repr, separating[name]))
+            annotators = f"{self.source}: annotators with {name} {machines}"
+            self.pooled.append(raters.advice(annotators, self.table))
 
     def _look_for_groups(self, frame: pd.DataFrame) -> None:
         """Note columns that group items, such as documents, but are not read."""
         for name in self.file_columns if "item_id" in frame else ():
-            if name in self.read_columns or not column_names.has_word(name, _GROUPS):
+            if name in self.read_columns or not has_word(name, _GROUPS):
                 continue
             if grouping := grouped(frame["item_id"], self.opened.rows[name].loc[frame["{at}"]]):
                 self.grouping.append(
@@ -763,14 +738,13 @@ class _Source:
         """Read the words of votes, as given, as a, b and tie; failed verdicts are empty."""
         changed = self.spec.get("values", {}).get("choice", {})
         systems = written.reindex(columns=["system_a", "system_b"], fill_value="")
-        votes, bad, rule = vote_words.read_votes(
-            written["choice"], frame["choice"], changed, systems
-        )
+        cells = written["choice"]
+        votes, bad, rule = vote_words.read_votes(cells, frame["choice"], changed, systems)
         self._refuse_cells(frame, bad, "choice", rule)
-        by_name = vote_words.named(written["choice"], systems)
+        by_name = vote_words.named(cells, systems)
         is_other = (by_name != "") & votes.isin(("a", "b")) & (by_name != votes)
         if is_other.any():
-            examples = some([*map(repr, written["choice"][is_other].unique())])
+            examples = some([*map(repr, cells[is_other].unique())])
             self.notes.append(
                 f"{self.source}: {examples} are read as sides, but also name systems. If votes "
                 "are for names, write `values: "
@@ -815,15 +789,14 @@ class _Source:
                 listed = [their] if isinstance(their, str) else their
                 listed = listed if isinstance(listed, dict) else {name: name for name in listed}
                 named += listed.values()
-                key = _NAMES.get(self.table, "name")
-                grids.append(pd.DataFrame({our: list(listed.values()), key: list(listed)}))
+                names = {our: list(listed.values()), _NAMES[self.table]: list(listed)}
+                grids.append(pd.DataFrame(names))
         self._require_columns("columns", named, columns)
         captured_names = {str(name) for grid in grids for name in grid} - set(self.columns)
         self._require_columns("only", list(only), [*captured_names, *columns])
         self.theirs |= single
-        self.read_columns |= {*columns}.intersection(
-            their for grid in grids for our in grid for their in grid[our]
-        )
+        named_columns = itertools.chain(*(grid.to_numpy().ravel() for grid in grids))
+        self.read_columns |= {*columns}.intersection(named_columns)
         assigned = {*self.columns, *self.constants, *captured_names}
         single |= {name: name for name in self.ours if name in columns and name not in assigned}
         if not grids:
@@ -1020,7 +993,6 @@ def declare_directions(raws: dict[str, RawTable], settings: dict[str, Any]) -> N
         declared = (signature + "|direction:lower").str.lstrip("|")
         frame = frame.assign(signature=declared.where(is_lower, signature).astype("str"))
         raws[table] = raws[table]._replace(frame=frame)
-        moved = set(frame["evaluator"][is_lower])
-        settings["lower_is_better"] = [
-            name for name in settings["lower_is_better"] if name not in moved
-        ]
+        moved = {*frame["evaluator"][is_lower]}
+        kept = [name for name in settings["lower_is_better"] if name not in moved]
+        settings["lower_is_better"] = kept

@@ -47,10 +47,9 @@ def read_runs(paths: Sequence[Path]) -> tuple[Study, list[str]]:
     outputs = outputs.drop_duplicates("output_id", ignore_index=True)
     scores = scores.drop(columns="system")
     extra = [name for name in outputs if name not in _USUAL]
-    study = from_rows(
-        outputs=outputs, scores=scores, name="runs", source="study", settings={"extra": extra}
-    )
-    study = with_tables(study, outputs=study.outputs.join(outputs[extra].fillna("").astype(str)))
+    study = from_rows(outputs=outputs, scores=scores, name="runs", source="study")
+    outputs = study.outputs.join(outputs[extra].fillna("").astype(str))
+    study = with_tables(study, outputs=outputs, settings={"extra": extra})
     return study, [f"{note} (records: {count:,})." for note, count in log.notes.items()]
 
 
@@ -129,9 +128,8 @@ def _of_table(source: Guess, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     values = names.get("value") if metric else None
     assigned = {item, names.get("system"), metric, *personal(source.names)}
     free = [name for name in source.names if name not in assigned]
-    metrics = [
-        name for name in free if _are_numbers(source, name) and not has_word(name, _NO_SCORES)
-    ]
+    metrics = [name for name in free if not has_word(name, _NO_SCORES)]
+    metrics = [name for name in metrics if _are_numbers(source, name)]
     columns = [values] if values in metrics else metrics
     if not columns:
         raise UsageError(

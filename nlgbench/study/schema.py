@@ -118,9 +118,7 @@ _RULES: dict[tuple[str, str], list[_Rule]] = {
             "unit",
         )
     ],
-    ("logprobs", "n_tokens"): [
-        (lambda numbers: numbers >= 1, "must be at least 1: drop empty texts")
-    ],
+    ("logprobs", "n_tokens"): [(lambda n: n >= 1, "must be at least 1: drop empty texts")],
     ("judgments", "value"): [_FINITE],
     **{(table, "score"): [_DEFINED] for table in ("scores", "system_scores")},
     **{(table, "signature"): [_DIRECTION] for table in ("scores", "system_scores")},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping
@@ -113,9 +114,8 @@ def _wrong_ends(key: str, ends: object) -> str:
     limits = dict(ends) if isinstance(ends, Mapping) else {}
     named = set(limits) - ({"excluded"} if key == "valid" else set())
     right = named == {"min", "max"} or (key == "valid" and named in ({"min"}, {"max"}))
-    if not right or not all(
-        isinstance(end, Real) and math.isfinite(end) for end in limits.values()
-    ):
+    is_finite = [isinstance(end, Real) and math.isfinite(end) for end in limits.values()]
+    if not right or not all(is_finite):
         return f"must have {needed}, each a finite number"
     return "must have min below max" if key == "scales" and limits["min"] >= limits["max"] else ""
 
@@ -177,16 +177,13 @@ def setting_problems(
         if table in ("judgments", "preferences") and isinstance(raw.frame, pd.DataFrame)
     }
     # As written, because all rows of a dimension may be invalid and left out.
-    dimensions = [
-        str(dimension)
-        for frame in written.values()
-        for dimension in frame.get("dimension", ["quality"])
-    ]
+    columns = (frame.get("dimension", ["quality"]) for frame in written.values())
+    dimensions = {str(dimension): None for dimension in itertools.chain(*columns)}
     evaluators = {*tables.get("scores", pd.DataFrame()).get("evaluator", ())}
     misnamed = any(set(frame) - set(schema.columns(table)) for table, frame in written.items())
     for dimension, key in named.items() if not misnamed else ():
         if dimension not in dimensions and not (key == "scales" and dimension in evaluators):
-            problems.append(f"settings: {key}: {unknown(dimension, dict.fromkeys(dimensions))}")
+            problems.append(f"settings: {key}: {unknown(dimension, dimensions)}")
     if "clusters" in settings and "outputs" in tables:
         names = [*map(str, tables["outputs"]), *["group_id"] * ("judgments" in tables)]
         clusters = settings["clusters"]
@@ -202,10 +199,8 @@ def setting_problems(
     for name, ends in scales.items():
         rule = f"must be within its scale, {ends['min']:g} to {ends['max']:g}: fix the value, "
         rule += "or correct `settings: scales`"
-        for table, column, value in (
-            ("judgments", "dimension", "value"),
-            ("scores", "evaluator", "score"),
-        ):
+        columns_of = {"judgments": ("dimension", "value"), "scores": ("evaluator", "score")}
+        for table, (column, value) in columns_of.items():
             rows = tables.get(table, pd.DataFrame())
             if {column, value} <= set(rows):
                 outside = (rows[value] < ends["min"]) | (rows[value] > ends["max"])

@@ -529,9 +529,8 @@ def _write(study: Study, folder: Path) -> None:
         "truth": kinds,
         "related": list(study.related),
     }
-    (folder / WRITTEN).write_text(
-        json.dumps(description, indent=2, ensure_ascii=False), encoding="utf-8"
-    )
+    text = json.dumps(description, indent=2, ensure_ascii=False)
+    (folder / WRITTEN).write_text(text, encoding="utf-8")
 
 
 @checked
@@ -644,10 +643,8 @@ def _read_described(
     description = describe(source if isinstance(source, pd.DataFrame) else Path(source), flags)
     description["where"] = FRAME if is_frame else str(source)
     if description["doubts"]:
-        lines = "\n- ".join(
-            [f"Read {description['where']} with guesses to confirm:", *description["doubts"]]
-        )
-        warnings.warn(lines, stacklevel=4)
+        lead = f"Read {description['where']} with guesses to confirm:"
+        warnings.warn("\n- ".join([lead, *description["doubts"]]), stacklevel=4)
     description["name"] = "study" if is_frame else file_types.stem(Path(str(source)))
     raws, notes = reading.read(Path(), description, problems)
     if is_frame:
@@ -777,9 +774,7 @@ def why_no_study(folder: Path) -> str:
         )
     if folder.exists():
         return f"{folder} is a file: pass its folder. {needs}"
-    siblings = (
-        [readable.name for readable in folder.parent.iterdir()] if folder.parent.is_dir() else []
-    )
+    siblings = [path.name for path in folder.parent.iterdir()] if folder.parent.is_dir() else []
     return f"there is no folder {folder}.{did_you_mean(folder.name, siblings)} {needs}"
 
 
@@ -842,9 +837,6 @@ def _find_tables(folder: Path, raws: dict[str, RawTable], problems: list[str]) -
 def _read_typed(path: Path, kinds: Mapping[str, str]) -> pd.DataFrame:
     frame, _ = csv_files.parse(path)
     names = {"float64": "float", "int64": "int", "bool": "bool"}
-    return pd.DataFrame(
-        {
-            column: csv_files.convert(frame[column], names.get(kind, "text"))[0]
-            for column, kind in kinds.items()
-        }
-    )
+    for column, kind in kinds.items():
+        frame[column] = csv_files.convert(frame[column], names.get(kind, "text"))[0]
+    return frame[list(kinds)]

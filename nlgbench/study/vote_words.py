@@ -67,9 +67,8 @@ def choices(cells: Iterable[str]) -> dict[str, str]:
     numbers = {word for word in clear if re.fullmatch(r"-?\d+(?:\.0)?", word.strip())}
     unclear = numbers if {word.strip() for word in numbers} - {"1", "2"} else set()
     if has_both:
-        unclear |= {
-            word for word, pair in pairs.items() if pair is not None and len(sides[pair]) < 2
-        }
+        single = {pair for pair in sides if pair is not None and len(sides[pair]) < 2}
+        unclear |= {word for word, pair in pairs.items() if pair in single}
     return {word: side for word, side in clear.items() if side and word not in unclear}
 
 
@@ -83,11 +82,9 @@ def named(cells: pd.Series, systems: pd.DataFrame) -> pd.Series:
     votes, sides = cells.str.strip(), pd.Series("", index=cells.index)
     for side in "ab":
         names = systems[f"system_{side}"].str.strip()
-        exact = votes == names
-        is_near = (votes.str.casefold() == names.str.casefold()) & ~votes.map(meaning).isin(
-            ("a", "b")
-        )
-        sides[(exact | is_near) & (votes != "")] = side
+        is_near = votes.str.casefold() == names.str.casefold()
+        is_near &= ~votes.map(meaning).isin(("a", "b"))
+        sides[((votes == names) | is_near) & (votes != "")] = side
     return sides
 
 
@@ -118,27 +115,19 @@ def read_votes(
     is_position = by_word.isin(("a", "b"))
     is_wrong = is_mapped & (by_name != "") & ~is_position & mapped.isin(("a", "b"))
     if (is_wrong := is_wrong & (by_name != mapped)).any():
-        return (
-            mapped,
-            is_wrong,
-            (
-                "is the name of a system, which `values` maps to the other side: remove it from "
-                "`values: {choice: ...}`, because names are compared with the systems of their row"
-            ),
-        )
+        rule = "is the name of a system, which `values` maps to the other side: remove it from "
+        rule += "`values: {choice: ...}`, because names are compared with the systems of their row"
+        return mapped, is_wrong, rule
     open_cells = ~is_mapped
     by_names = bool(NAMES.keys() & changed.keys())
     by_names |= bool((open_cells & (by_name != "") & ~is_position).any())
     if not by_names and are_ambiguous(cells[open_cells], systems[open_cells]):
-        return (
-            mapped,
-            open_cells & (by_name != "") & (by_name != by_word),
-            (
-                "may be a position or the name of a system: write `values: {choice: "
-                "{'{system_a}': a, '{system_b}': b}}` if it is a name, or `values: {choice: {A: a, "
-                "B: b}}`, with your words, if it is a position"
-            ),
+        rule = (
+            "may be a position or the name of a system: write `values: {choice: {'{system_a}': a, "
+            "'{system_b}': b}}` if it is a name, or `values: {choice: {A: a, B: b}}`, with your "
+            "words, if it is a position"
         )
+        return mapped, open_cells & (by_name != "") & (by_name != by_word), rule
     if not by_names:
         votes = by_word.where(by_word != "", cells)
         return mapped.where(is_mapped, votes), open_cells & False, ""
@@ -169,11 +158,8 @@ def one_hot(cells: pd.DataFrame) -> tuple[str, dict[str, str], bool]:
     texts = cells[list(of_side)].agg(" ".join, axis=1)
     winner = marked.idxmax(axis=1).map(of_side).where(marked.any(axis=1), "tie")
     is_guess = not marked.any(axis=1).all()
-    return (
-        " ".join(f"{{{name}}}" for name in of_side),
-        dict(zip(texts, winner, strict=True)),
-        is_guess,
-    )
+    template = " ".join(f"{{{name}}}" for name in of_side)
+    return template, dict(zip(texts, winner, strict=True)), is_guess
 
 
 def pair_flags(frame: pd.DataFrame) -> dict[str, str]:

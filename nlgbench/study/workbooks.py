@@ -31,9 +31,8 @@ def read_workbook(path: Path) -> tuple[pd.DataFrame, list[str]]:
     from python_calamine import CalamineError
 
     try:
-        sheets = pd.read_excel(
-            book, sheet_name=None, header=None, dtype=object, na_filter=False, engine="calamine"
-        )
+        options: Any = {"header": None, "dtype": object, "na_filter": False}
+        sheets = pd.read_excel(book, sheet_name=None, engine="calamine", **options)
     except (CalamineError, OSError, ValueError) as error:
         raise TableError(f"{book} is not a valid Excel file ({error}): save it again.") from None
     filled = {str(name): cells.map(_as_text) for name, cells in sheets.items() if cells.size}

@@ -93,11 +93,8 @@ def guess_toloka(source: Guess, flags: Mapping[str, Sequence[str]]) -> None:
     """Guess what the columns of a Toloka export are, whose prefixes name answers and workers."""
     sides = column_names.recognized([*source.names, "choice"])
     our = "choice" if "system_a" in sides else "value"
-    answers = [
-        name
-        for name in source.names
-        if name.startswith("OUTPUT:") and _is_answer(source, name, our)
-    ]
+    answers = [name for name in source.names if name.startswith("OUTPUT:")]
+    answers = [name for name in answers if _is_answer(source, name, our)]
     if answers and not {"value", "score", "choice"} & {*flags}:
         several = len(answers) > 1 and our == "value"
         source.columns[our] = "OUTPUT:{dimension}" if several else answers[0]

@@ -8,6 +8,7 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -89,18 +90,14 @@ def completed(outputs: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Fill empty cells of an output with the first value in its other rows."""
     columns_of_keys = [outputs[name] for name in keys if name in outputs]
     first = outputs.mask(outputs == "").groupby(columns_of_keys).transform("first")
-    further = first.columns.difference([*keys, "{line}"])
-    return outputs.assign(
-        **outputs[further].where(outputs[further] != "", first[further]).fillna("")
-    )
+    cells = outputs[first.columns.difference([*keys, "{line}"])]
+    return outputs.assign(**cells.where(cells != "", first[cells.columns]).fillna(""))
 
 
 def _as_texts(row: dict[str, Any]) -> dict[str, str]:
     usual = {*schema.columns("outputs"), "{repeat}"}
     further = row.pop("extra", None) or {}
-    row |= {
-        name: value for name, value in further.items() if name not in usual and value is not None
-    }
+    row |= {key: x for key, x in further.items() if key not in usual and x is not None}
     texts = {name: file_types.as_text(value) for name, value in row.items()}
     "".join(texts.values()).encode()  # an unpaired surrogate would fail later
     return texts
@@ -135,9 +132,8 @@ def _records(
         yield from ((head, f"record {n}", record) for n, record in enumerate(document, 1))
     else:
         frame, places = file_types.read_rows(path, kind or "csv", problems=problems)
-        yield from (
-            ({}, *located) for located in zip(places, frame.to_dict("records"), strict=True)
-        )
+        records = frame.to_dict("records")
+        yield from zip(repeat({}), places, records, strict=False)
 
 
 def _of_archive(path: Path) -> Iterator[tuple[dict[str, Any], str, Any]]:
