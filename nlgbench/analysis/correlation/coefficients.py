@@ -175,10 +175,10 @@ def weighted_coefficients(
         results["pearson"] = _pearson_of_points(x, y, weights)
     # Sums of counts and of ranks are exact in single precision while they are small.
     is_small = weights.sum(axis=1).max() * weights.max() < 2**23
-    by_points = weights.T.astype(np.float32 if is_small else np.float64)
+    dtype = np.dtype(np.float32 if is_small else np.float64)
     step = max(16, 2 * _AT_ONCE // len(y))
-    starts = range(step, len(weights), step)
-    blocks = [np.ascontiguousarray(block) for block in np.split(by_points, starts, axis=1)]
+    parts = [weights[start : start + step] for start in range(0, len(weights), step)]
+    blocks = [np.ascontiguousarray(part.T, dtype=dtype) for part in parts]
     if "spearman" in names:
         results["spearman"] = _spearman_of_points(x, y, blocks)
     if chosen := OF_PAIRS.keys() & set(names):
