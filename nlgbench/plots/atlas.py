@@ -98,7 +98,7 @@ def plot_atlas(
     correlations = data.assign(is_doubtful=is_doubtful(data))
     correlations = correlations if stars else correlations.assign(p_adjusted=np.nan)
     kind_sizes = correlations.groupby("kind")["evaluator"].nunique()
-    row_height = 0.31 if "second_low" in correlations else 0.22
+    row_height = 0.34 if "second_low" in correlations else 0.22
     height = float(0.6 + row_height * kind_sizes.sum() + 0.15 * len(kind_sizes))
     (ax,) = axes_for(ax, TWO_COLUMN, height)
     rows = _order_rows(correlations, sort=sort)
@@ -119,7 +119,7 @@ def plot_atlas(
         "linewidths": 0.6,
         "linecolor": "white",
     }
-    text_style = {"color": "black", "fontsize": 6.6, "linespacing": 1.0}
+    text_style = {"color": "black", "fontsize": 7, "linespacing": 1.0}
     cell_style |= {"annot": texts, "fmt": "", "annot_kws": text_style}
     label_style = {"xticklabels": False, "yticklabels": False, "cbar": False}
     sns.heatmap(np.where(is_heading, 0, grid), ax=ax, **cell_style, **label_style)

@@ -173,7 +173,7 @@ def _draw_bins(ax: Axes, bins: pd.DataFrame, short: dict[str, str]) -> None:
         draw_intervals(
             ax, curve["probability"], curve, upright=True, color=style["color"], alpha=0.5
         )
-    ax.legend(loc="upper left", ncols=1 + (len(judges) > 4), handlelength=1.8, fontsize=6.5)
+    ax.legend(loc="upper left", ncols=1 + (len(judges) > 4), handlelength=1.8, fontsize=7)
     ends = bins[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=float)
     ax.set_ylim(min(0.45, np.nanmin(ends) - 0.02), max(1.0, np.nanmax(ends) + 0.02))
     ax.set_xlim(0.49, 1.01)
@@ -193,5 +193,5 @@ def _legend(figure: Figure, table: pd.DataFrame, annotators: bool) -> None:
         handles.append(Patch(color="#e6e6e6", label="margin"))
     if annotators:
         handles.append(mark("annotators", "", HUMAN, linestyle="-", linewidth=1.6))
-    style: dict[str, Any] = {"ncols": -(-len(handles) // 2), "fontsize": 6.5}
+    style: dict[str, Any] = {"ncols": -(-len(handles) // 2), "fontsize": 7}
     figure.legend(handles=handles, loc="outside lower center", **style)

@@ -20,7 +20,7 @@ _BIASES = {
     "own": ("Own-system bias", "Planted bias (nats for its own system)"),
 }
 _METHODS = {
-    "test": ("alternative annotator test", "Annotators\nreplaced (ω)"),
+    "test": ("alternative annotator test", "Share of annotators\nreplaced"),
     "audit": ("audit", "Estimated bias\n(share of verdicts)"),
 }
 _CONFIDENCE = 0.95
@@ -60,14 +60,14 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
             style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3.6}
             draw_estimates(panel, positions, points, upright=True, filled=filled, **style)
         panel.set_xticks(range(len(levels)), [f"{level:g}" for level in levels])
-        panel.set_title(f"{_BIASES[bias][0]}: {_METHODS[method][0]}", fontsize=7.5)
+        panel.set_title(f"{_BIASES[bias][0]}: {_METHODS[method][0]}")
     for number, (_, ylabel) in enumerate(_METHODS.values()):
         panels[2 * number].set_ylabel(ylabel)
         panels[2 + number].set_xlabel([*_BIASES.values()][number][1])
     panels[0].set_ylim(-0.05, 1.08)
     n = swept["study"].nunique()
     notes = f"Simulated judges, annotators and votes: means over {n} studies"
-    notes += f"{describe_intervals(data)}."
+    notes += f"{describe_intervals(data)}. Horizontal lines: half of the annotators, and no bias."
     handles = [
         mark(text, marker, color, face=color if filled else "white")
         for color, marker, filled, text in _LOOKS.values()

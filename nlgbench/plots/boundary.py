@@ -70,8 +70,9 @@ def plot_boundary(
         Patch(facecolor=_SHADES(1.0), label="classified model"),
     ]
     legend_below(axes[0 if len(panels) == 1 else 1], handles)
+    notes = "Line: the classifier finds both classes equally likely. Margins: distributions."
     data = pd.concat([boundary.outputs for boundary in panels], ignore_index=True)
-    return as_drawing(axes, data.drop(columns="item_id"), _describe_boundaries(panels))
+    return as_drawing(axes, data.drop(columns="item_id"), _describe_boundaries(panels), notes)
 
 
 def _describe_boundaries(panels: Sequence[Boundary]) -> str:

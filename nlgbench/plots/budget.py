@@ -9,7 +9,13 @@ from matplotlib.axes import Axes
 
 from nlgbench.evaluators.names import label
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, legend_label
-from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, legend_above
+from nlgbench.plots.rows import (
+    describe_intervals,
+    describe_lines,
+    draw_estimates,
+    draw_reference,
+    legend_above,
+)
 from nlgbench.plots.style import TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
@@ -48,4 +54,5 @@ def plot_label_curve(curves: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None =
     axes[0].set_ylabel("Share of test pairs\ndecided as annotators do")
     legend_above(axes[0], ncols=1)
     alt = f"Agreement with annotators{describe_intervals(curves)} over splits. {'; '.join(texts)}."
-    return as_drawing(axes, curves, alt)
+    notes = f"{describe_lines(curves)} Horizontal line: chance (0.5)."
+    return as_drawing(axes, curves, alt, notes)

@@ -20,6 +20,7 @@ from nlgbench.plots.figures import (
     two_decimals,
 )
 from nlgbench.plots.rows import (
+    describe_lines,
     draw_estimates,
     draw_intervals,
     draw_reference,
@@ -36,9 +37,9 @@ _PANELS = {
     "bleu": "BLEU",
     "adversarial": "Adversarial",
     "regressor": "Regressor",
-    "comparator": "Comp., all pairs",
-    "comparator_human": "Comp., human pairs",
-    "comparator_self": "Comp., no human",
+    "comparator": "Comparator: all pairs",
+    "comparator_human": "Comparator: human pairs",
+    "comparator_self": "Comparator: no human",
 }
 _EXPERIMENTS = {
     "hyperparameter_search": "Search",
@@ -86,7 +87,7 @@ def plot_training(
     >>> plot_training(table.assign(ci_low=None, ci_high=None), picked).alt.split(". ")[1]
     'Checkpoints selected, by progress: BLEU at 1'
     """
-    needed = "evaluator progress:float estimate:float ci_low:float ci_high:float"
+    needed = "evaluator progress:float estimate:float ci_low:float ci_high:float confidence:float?"
     curves = read_table(curves, needed, "curves have")
     if len(chosen) or "evaluator" not in chosen:
         chosen = read_table(chosen, "evaluator progress:float", "chosen has")
@@ -115,7 +116,7 @@ def plot_training(
     picked = picked.dropna()
     texts = "; ".join(f"{titles[name]} at {picked[name]:g}" for name in titles if name in picked)
     alt = "Each evaluator's values in one training run. Checkpoints selected, by progress: "
-    notes = "Circle: selected checkpoint."
+    notes = f"{describe_lines(curves)} Circle: selected checkpoint.".strip()
     notes += "" if truth is None else " Dashed line: best checkpoint by true quality."
     return as_drawing(axes, data, f"{alt}{texts or 'none'}.", notes)
 
@@ -165,7 +166,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     'Regret of choices, and how often they are best. BLEU 0.10, 4 of 10.'
     """
     needed = "evaluator measure estimate:float ci_low:float ci_high:float n:float experiment?"
-    table = read_table(table, needed, "table has")
+    table = read_table(table, f"{needed} confidence:float?", "table has")
     experiment = table.get("experiment", pd.Series("", table.index))
     require_unique(
         table.assign(experiment=experiment),
@@ -189,7 +190,8 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     data = table.assign(evaluator=table["evaluator"].map(label))
     alt = f"Regret of choices, and how often they are best. {'. '.join(texts)}."
     baseline = any(kind(name) == "Baselines" for name in names)
-    return as_drawing(axes, data, alt, "Open marks: baselines." if baseline else "")
+    notes = f"{describe_lines(table)}{' Open marks: baselines.' * baseline}"
+    return as_drawing(axes, data, alt, notes.strip())
 
 
 #: Rows from the top: learned evaluators by training data, then the others.
@@ -223,7 +225,7 @@ def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
     for name in regret.loc[regret["estimate"].isna(), "evaluator"]:
         if name in with_regret:
             style: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "center"}
-            ax.text(0.5, names.index(name), "undefined", va="center", fontsize=6.5, **style)
+            ax.text(0.5, names.index(name), "undefined", va="center", fontsize=7, **style)
     label_rows(ax, [label(name) for name in names], ruled=True)
     return [
         f"{label(name)} {two_decimals(value)}, {wins.get(name, 'not counted')}"

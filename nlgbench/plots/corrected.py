@@ -19,6 +19,7 @@ from nlgbench.plots.figures import (
 )
 from nlgbench.plots.rows import (
     describe_intervals,
+    describe_nested,
     draw_estimates,
     has_interval,
     label_rows,
@@ -67,8 +68,8 @@ def plot_corrected(
     --------
     >>> table = pd.DataFrame({"system": "a", "method": ["labels alone", "corrected"]})
     >>> table = table.assign(estimate=[3.5, 3.6], ci_low=[3.0, 3.3], ci_high=[4.0, 3.9])
-    >>> plot_corrected(table).alt
-    'Means by system (labels alone, corrected) with intervals. a 3.50, 3.60.'
+    >>> plot_corrected(table).alt.split(". ")[:2]
+    ['Means by system (labels alone, corrected) with intervals', 'a 3.50, 3.60']
     """
     if isinstance(corrected, CorrectedQuality):
         table = corrected.systems.merge(corrected.details, on=["system", "method"])
@@ -96,7 +97,9 @@ def plot_corrected(
     for method, rows in drawn.dropna(subset="estimate").groupby("method", sort=False):
         offset, marker, color = _LOOKS[str(method)]
         style: dict[str, Any] = {"marker": marker, "color": color, "label": method}
-        draw_estimates(ax, rows["system"].map(lane) + offset, rows, markersize=3.6, **style)
+        draw_estimates(
+            ax, rows["system"].map(lane) + offset, rows, nested=True, markersize=3.6, **style
+        )
     ax.set_xlabel("Mean")
     legend_above(ax, ncols=3)
     saved = table[table["method"] == "corrected"]
@@ -104,7 +107,7 @@ def plot_corrected(
         saved = saved.dropna(subset="labels_saved")
         numbers = [f"{n:.0f}".replace("-", "\u2212") for n in saved["labels_saved"]]
         saved_at = zip(saved["system"].map(lane), numbers, strict=True)
-        write_beside(ax, "labels\nsaved", saved_at, x=1.06)
+        write_beside(ax, "labels\nsaved by\ncorrection", saved_at, x=1.06)
     wide = drawn.pivot(index="system", columns="method", values="estimate").loc[[*lane]]
     methods = [name for name in _LOOKS if name in wide]
     texts = [
@@ -112,7 +115,9 @@ def plot_corrected(
         for name, row in zip(names, wide[methods].to_numpy(), strict=True)
     ]
     alt = f"Means by system ({', '.join(methods)}){describe_intervals(drawn)}. {'; '.join(texts)}."
-    notes = _describe_labels(table)
+    notes = f"{_describe_labels(table)} {describe_nested(drawn)}"
+    if "labels_saved" in saved:
+        notes += " Right: how many more labels would give the same precision without the evaluator."
     notes += "" if has_evaluator else " The evaluator's own means are on another scale."
     return as_drawing(ax, table, alt, notes.strip())
 

@@ -207,7 +207,7 @@ def mark_simulated(drawing: Drawing, source: str) -> Drawing:
     pixels.seek(0)
     inked = imread(pixels).min(axis=2) < 0.98
     height, width = inked.shape
-    style: dict[str, Any] = {"fontsize": 6, "color": "#6E6E6E", "gid": "simulated"}
+    style: dict[str, Any] = {"fontsize": 7, "color": "#6E6E6E", "gid": "simulated"}
     text = figure.text(0, 0, statement.lower().rstrip(".") or "simulated", in_layout=False, **style)
     x, y = (math.ceil(size) + 4 for size in text.get_window_extent().size)
     for va, ha in product(("bottom", "top"), ("right", "left")):

@@ -114,7 +114,7 @@ def plot_forest(
             positions = points["evaluator"].map(evaluators.index) + offset
             draw_estimates(panel, positions, points, nested=True, marker=marker, color=color)
             for position in positions[points["estimate"].isna()]:
-                panel.text(x_low, position, " undefined", fontsize=6.5, va="center")
+                panel.text(x_low, position, " undefined", fontsize=7, va="center")
             if "published" in points:
                 panel.plot(points["published"], positions, **_PUBLISHED, zorder=2.5)
         label_rows(panel, evaluators)

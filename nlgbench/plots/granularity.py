@@ -76,7 +76,7 @@ def plot_granularity(pooled: PooledCorrelations) -> Drawing:
         means = summary[summary["evaluator"] == name].set_index("granularity").reindex(levels)
         _draw_evaluator(panel, studies[studies["evaluator"] == name], means, task_styles)
         panel.set_title(panel_title(name), fontsize=7, pad=3)
-        panel.tick_params(axis="both", labelsize=6.5, length=2)
+        panel.tick_params(axis="both", labelsize=7, length=2)
     ylabel = f"{statistic} correlation with human judgments"
     panels[0].figure.supylabel(textwrap.fill(ylabel, 24 * n_rows), fontsize=8)
     handles = [mark(task, *style, markersize=3.5) for task, style in task_styles.items() if task]

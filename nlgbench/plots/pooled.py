@@ -112,14 +112,14 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
             panel.text(0.5, lane, "–", va="center", **style)
         _draw_mean(panel, mean, mean_row)
         panel.set_title(f"{panel_title(name)}\n{_describe_mean(mean)}", fontsize=7, pad=3)
-        panel.set_yticks([*lanes.values(), mean_row, mean_row + 1.2], tick_labels, fontsize=6.5)
+        panel.set_yticks([*lanes.values(), mean_row, mean_row + 1.2], tick_labels, fontsize=7)
         panel.tick_params(axis="y", length=0, labelleft=number % n_columns == 0)
         for n, tick in enumerate(panel.get_yticklabels()):
             tick.set_fontweight("bold" if n in heads else "normal")
         panel.set(xlim=limits, ylim=(mean_row + 1.9, -0.7))
         panel.xaxis.set_major_locator(MultipleLocator(0.5))
         panel.xaxis.set_major_formatter(short_number)
-        panel.tick_params(axis="x", labelsize=6.5)
+        panel.tick_params(axis="x", labelsize=7)
     if ax is None:
         figure = panels[0].figure
         # A panel's own label would widen its column.

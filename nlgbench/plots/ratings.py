@@ -154,7 +154,7 @@ def plot_win_rates(
     Examples
     --------
     >>> table = pd.DataFrame({"system": ["a", "b"], "opponent": ["b", "a"], "estimate": [0.3, 0.7]})
-    >>> plot_win_rates(table).alt.split(". ")[1]
+    >>> plot_win_rates(table).alt.split(". ")[0]
     'Best first, by mean win rate: b, a'
     """
     table = rates.pairs if isinstance(rates, SystemComparison) else rates
@@ -186,7 +186,7 @@ def plot_win_rates(
         upper.pivot(index="system", columns="opponent", values=column).reindex(**cells)
         for column in (value, "bold")
     )
-    text_style = {"color": "black", "fontsize": 6.5}
+    text_style = {"color": "black", "fontsize": 7}
     # Darker colors would make black numbers unreadable.
     style = {"cmap": "PuOr", "vmin": -30, "vmax": 130, "linewidths": 0.5, "cbar": False}
     style |= {"annot": True, "fmt": ".0f", "annot_kws": text_style}
@@ -203,17 +203,17 @@ def plot_win_rates(
     ax.tick_params(axis="x", length=0, rotation=90)
     ax.tick_params(axis="y", length=0, rotation=0)
     units = "comparisons" if value == "estimate" else f"pairs of {noun}s"
-    notes = "Ties count half."
+    notes = f"Cells: percentage of {units} in which the row's system {verb} the column's. Ties"
     if table.get("orders", pd.Series("")).eq("tie").any():
-        notes = "Ties, and pairs that the judge decides differently in the two orders, count half."
+        notes += ", and pairs that the judge decides differently in the two orders,"
+    notes += " count half."
     notes += " Bold: significant." if table["bold"].any() else ""
     notes += " Gray: no comparisons." if missing.any(axis=None) else ""
     notes += f" The {len(names)} best of {n_systems} systems." if n_systems > len(names) else ""
-    alt = f"Percentage of {units} in which the row's system {verb} the column's. "
     criterion = "mean win rate" if value == "estimate" else f"mean {noun}"
     listed = f"Best first, by {criterion}" if order is None else "From the top"
     with_verdict = table["system"][verdicts.ne("") if verdicts.any() else verdicts.eq("")]
-    alt += f"{listed}: {', '.join(labels[name] for name in labels if name in {*with_verdict})}."
+    alt = f"{listed}: {', '.join(labels[name] for name in labels if name in {*with_verdict})}."
     if untested := [labels[name] for name in labels if name not in {*with_verdict}]:
         alt += f" Not tested: {', '.join(untested)}."
     sides = pd.DataFrame(np.sort(table[["system", "opponent"]], axis=1), table.index)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from nlgbench.evaluators.listeners.listeners import Calibration
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, legend_label
-from nlgbench.plots.rows import draw_intervals, legend_above
+from nlgbench.plots.rows import draw_intervals, interval_name
 from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
@@ -61,9 +61,11 @@ def plot_reliability(
     width = ONE_COLUMN if len(groups) == 1 else TWO_COLUMN
     panels = axes_for(ax, width, 2.7, n=len(groups), columns=len(groups), sharey=True)
     for panel, (name, rows) in zip(panels, groups.items(), strict=True):
-        _draw_diagram(panel, rows)
-        panel.set_xlabel(f"Probability ({name})" if name else "Predicted probability")
+        panel.set_title(_draw_diagram(panel, rows, name), loc="left")
+        panel.set_xlabel("Predicted probability")
     panels[0].set_ylabel("Observed share")
+    if len(panels[0].get_legend_handles_labels()[0]):
+        panels[0].legend(loc="upper left")
     errors = ""
     if "ece" in table and "stage" in table:
         stages = table.assign(listener=listeners).drop_duplicates(["listener", "stage"])
@@ -73,11 +75,14 @@ def plot_reliability(
         )
         errors += "."
     alt = "Reliability diagram: how often listeners are right, by predicted probability." + errors
-    notes = "ECE: expected calibration error." if errors else ""
+    notes = "Diagonal: perfect calibration."
+    notes += f" Lines: {interval_name(table)}s." if "ci_low" in table else ""
     return as_drawing(panels, table, alt, notes)
 
 
-def _draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
+def _draw_diagram(ax: Axes, table: pd.DataFrame, title: str) -> str:
+    """Draw a line per stage, and return the title with the calibration errors."""
+    errors = []
     stages = table["stage"].astype(str) if "stage" in table else pd.Series("", table.index)
     names = list(dict.fromkeys(stages))
     ax.plot([0, 1], [0, 1], color="#777777", linewidth=0.6, zorder=1)
@@ -85,11 +90,13 @@ def _draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
         rows = table[stages == stage].dropna(subset=["probability", "estimate"])
         rows = rows.sort_values("probability")
         style = line_look(n)
-        label = f"{stage} (ECE {rows['ece'].iloc[0]:.3f})" if "ece" in rows and len(rows) else stage
+        errors += [f"{rows['ece'].iloc[0]:.3f} {stage}"] if "ece" in rows and len(rows) else []
         points = rows["probability"], rows["estimate"]
-        ax.plot(*points, label=legend_label(label), markersize=3.5, zorder=3, **style)
+        ax.plot(
+            *points, label=legend_label(stage) if stage else None, markersize=3.5, zorder=3, **style
+        )
         if {"ci_low", "ci_high"} <= set(rows.columns):
             draw_intervals(ax, rows["probability"], rows, upright=True, color=style["color"])
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-    if names != [""]:
-        legend_above(ax, ncols=1)
+    start = f"{title}: calibration" if title else "Calibration"
+    return f"{start}\nerror {', '.join(errors)}" if errors else title

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import Replacement
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
-from nlgbench.plots.rows import describe_intervals, draw_estimates, label_rows
+from nlgbench.plots.rows import describe_intervals, describe_nested, draw_estimates, label_rows
 from nlgbench.plots.style import ESTIMATE, TWO_COLUMN
 from nlgbench.status import Unsupported
 
@@ -57,19 +57,19 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     rows = table.reset_index(drop=True)
     for passes, group in rows.groupby(rows["verdict"] == "replaces"):
         style: dict[str, Any] = {"filled": passes, "clip_on": False}
-        draw_estimates(advantages, group.index, group, linewidth=1.2, **style)
+        draw_estimates(advantages, group.index, group, nested=True, **style)
         epsilons = group.assign(estimate=group["least_epsilon"], ci_low=np.nan, ci_high=np.nan)
         draw_estimates(least, group.index, epsilons, **style)
     for lane in map(int, np.flatnonzero(rows["estimate"].isna())):
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
         note = f"untested: {rows['status'][lane].replace('_', ' ')}"
-        advantages.text(0.51, lane, note, fontsize=6.5, va="center", bbox=box)
+        advantages.text(0.51, lane, note, fontsize=7, va="center", bbox=box)
     for panel in (least, advantages):
         label_rows(panel, table["label"].tolist(), ruled=True)
     least.set_xlim(0, 1.1 * np.nanmax([epsilon, *table["least_epsilon"]]))
-    least.set_xlabel("Least epsilon to replace half of annotators")
+    least.set_xlabel("Least epsilon (cost advantage)\nto replace half of the annotators")
     advantages.set_xlim(float(np.nanmin([0.5, *(rows[["estimate", "ci_low"]] - 0.02).min()])), 1)
-    advantages.set_xlabel("Advantage probability (rho)")
+    advantages.set_xlabel("Probability of agreeing at least as well\nas an annotator does (rho)")
     texts = ", ".join(results["label"] + " " + results["least_epsilon"].map("{:.2f}".format))
     alt = f"Least epsilon at which evaluators replace half of the annotators: {texts}. Right: rho, "
     alt += "the probability of agreeing with the other annotators at least as well as an annotator "
@@ -78,4 +78,5 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     notes = f"Filled: replaces at least half of the annotators at epsilon {epsilon:g} (dashed), in "
     notes += f"tests adjusted over evaluators: {passed} of {len(results)}."
     notes += f" Not tested: {len(table) - len(results)}." if len(results) < len(table) else ""
+    notes += f" {describe_nested(results)}"
     return as_drawing((least, advantages), table, alt, notes)

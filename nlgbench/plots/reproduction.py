@@ -124,5 +124,5 @@ def _draw_values(ax: Axes, panel: pd.DataFrame) -> None:
         )
         points.set(edgecolor=color, linewidth=0.7, label=label)
     ax.set(xlim=limits, ylim=limits, xlabel="Published", ylabel="Recomputed")
-    ax.tick_params(labelsize=6.5)
-    ax.legend(loc="best", fontsize=6, framealpha=0.7, edgecolor="none", handlelength=1.0)
+    ax.tick_params(labelsize=7)
+    ax.legend(loc="best", fontsize=7, framealpha=0.7, edgecolor="none", handlelength=1.0)

@@ -81,6 +81,11 @@ def interval_name(table: pd.DataFrame) -> str:
     return f"{100 * shares[0]:g}% interval" if len(shares) == 1 else "interval"
 
 
+def describe_lines(table: pd.DataFrame) -> str:
+    """Name the level of intervals, for a figure's notes; empty without intervals."""
+    return f"Lines: {interval_name(table)}s." if has_interval(table).any() else ""
+
+
 def describe_nested(table: pd.DataFrame) -> str:
     """Name the levels of nested intervals, for a figure's notes; empty without intervals."""
     lines = f"Thin lines: {interval_name(table)}s; thick lines: 50%, assuming normal errors."
@@ -138,7 +143,7 @@ def short_number(value: float, _: float = 0) -> str:
 
 def write_beside(ax: Axes, title: str, texts: Iterable[tuple[float, str]], *, x: float) -> None:
     """Write a column of words to the right of the rows, with a title; x is in axes widths."""
-    style: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "fontsize": 6.5, "ha": "center"}
+    style: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "fontsize": 7, "ha": "center"}
     ax.text(x, -0.75, title, va="bottom", **style)
     for position, text in texts:
         ax.text(x, position, text, va="center", **style)

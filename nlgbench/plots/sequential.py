@@ -36,8 +36,8 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     --------
     >>> import nlgbench as nb
     >>> study = nb.simulate("votes", systems={"x": 1.5, "y": 0.0}, n_pairs=1, seed=0)
-    >>> plot_sequential(nb.sequential(study, block="item")).alt.split("; ")[1]
-    '1 significant (e-Holm). x against y: better, after block 12.'
+    >>> plot_sequential(nb.sequential(study, block="item")).alt.split(". ")[1]
+    'x against y: better, after block 12'
     """
     stops, path = result.stops, result.path
     row = stops.sort_values(["stopped_at", "p_adjusted"], kind="stable").iloc[0]
@@ -69,9 +69,9 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     above.axhline(line, color="black", linewidth=0.7, linestyle="--", zorder=2)
     above.set_yscale("log")
     axes_width = above.get_yaxis_transform()
-    above.text(1.01, line, f"{line:.3g}", transform=axes_width, va="center", fontsize=6.5)
+    above.text(1.01, line, f"{line:.3g}", transform=axes_width, va="center", fontsize=7)
     above.set_ylabel("e-value" if len(stops) == 1 else "e-value (e-Holm)")
-    above.legend(loc="upper left", frameon=False, fontsize=6.5)
+    above.legend(loc="upper left", frameon=False, fontsize=7)
     rows = paths.get_group((row["system"], row["opponent"]))
     band: dict[str, Any] = {"color": ACCENT, "alpha": 0.2, "linewidth": 0, "step": "post"}
     is_consistent = rows["lower"] <= rows["upper"]
@@ -91,4 +91,6 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
         f"E-values of {len(stops)} pair{'s' if len(stops) > 1 else ''} after each of "
         f"{rows['block'].max()} blocks; {n_significant} significant (e-Holm). {name}: {verdict}."
     )
-    return as_drawing(axes, path, alt)
+    notes = f"Dashed: threshold of a significant e-value, {line:.3g}; dots: where pairs reach it. "
+    notes += f"Below: {name}, with its {result.confidence:.0%} confidence sequence (band)."
+    return as_drawing(axes, path, alt, notes)

@@ -122,7 +122,7 @@ def _draw_context(ax: Axes, context: pd.DataFrame, probabilities: pd.DataFrame, 
             ax.plot(i + 0.5, 0.96, marker="v", color="black", markersize=4, clip_on=False)
     for n, (name, row) in enumerate(probabilities.iterrows(), 1):
         bottom = -0.5 * n
-        ax.text(-0.08, bottom + 0.16, str(name), ha="right", va="center", fontsize=6.5)
+        ax.text(-0.08, bottom + 0.16, str(name), ha="right", va="center", fontsize=7)
         for i, value in enumerate(row):
             frame = (i + 0.05, bottom), 0.9, 0.32
             ax.add_patch(Rectangle(*frame, facecolor="white", edgecolor="#999999", linewidth=0.4))
@@ -131,7 +131,7 @@ def _draw_context(ax: Axes, context: pd.DataFrame, probabilities: pd.DataFrame, 
                 text = f"{value:.2f}"
                 bar = Rectangle(frame[0], 0.9 * value, 0.32, facecolor="#BBBBBB", linewidth=0)
                 ax.add_patch(bar)
-            ax.text(i + 0.5, bottom + 0.15, text, ha="center", va="center", fontsize=6.5)
+            ax.text(i + 0.5, bottom + 0.15, text, ha="center", va="center", fontsize=7)
     ax.set_xlim(0, len(context))
     ax.set_ylim(-0.5 * len(probabilities) - 0.1, 1.05)
     ax.axis("off")

@@ -20,6 +20,7 @@ from nlgbench.plots.figures import (
 )
 from nlgbench.plots.rows import (
     describe_intervals,
+    describe_lines,
     describe_nested,
     draw_estimates,
     draw_reference,
@@ -162,10 +163,11 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     --------
     >>> table = pd.DataFrame({"annotator_id": ["w1", "w2"], "estimate": [0.5, -0.5]})
     >>> plot_severity(table.assign(ci_low=[0.2, -0.8], ci_high=[0.8, -0.2])).alt.split(". ")[1]
-    'Intervals that exclude 0: 2.'
+    'Intervals that exclude 0: 2'
     """
     table = compared.annotators if isinstance(compared, SystemComparison) else compared
     needed = "annotator_id estimate:float ci_low:float ci_high:float n_judgments:int? status:text?"
+    needed += " confidence:float?"
     table = read_table(table, needed, "the table of annotators has")
     require_unique(table, ["annotator_id"], "select one dimension")
     rows = table.dropna(subset="estimate").sort_values("estimate", ascending=False, kind="stable")
@@ -218,4 +220,5 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
         f"{rows['estimate'].min():.2f} to {rows['estimate'].max():.2f},{describe_intervals(rows)}. "
         f"Intervals that exclude 0: {off.sum()}{f' ({unreliable} unreliable)' * bool(unreliable)}."
     )
-    return as_drawing(ax, table, alt, omitted if len(rows) < len(table) else "")
+    notes = f"{describe_lines(rows)} {omitted * (len(rows) < len(table))}"
+    return as_drawing(ax, table, alt, notes.strip())

@@ -127,7 +127,11 @@ def plot_tradeoff(
     _write_labels(ax, points, styles)
     ties = scores.get("ties", pd.Series(dtype=str)).dropna()
     notes = f"Recomputed with ties={ties.iloc[0]!r}." if len(ties) else ""
-    return as_drawing(ax, points, _describe_points(points, truth is not None, interval), notes)
+    if points["source"].eq("published").any():
+        notes += " Shaded, or dashed for a single point: lower HUSE-Q and HUSE-D at the same ratio."
+    return as_drawing(
+        ax, points, _describe_points(points, truth is not None, interval), notes.strip()
+    )
 
 
 def _reshape_scores(scores: pd.DataFrame) -> pd.DataFrame:

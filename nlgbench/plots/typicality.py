@@ -70,6 +70,6 @@ def plot_typicality(
         for panel, axis in zip(axes, _AXES, strict=True):
             pearson, low, high = r.loc[axis, ["pearson", "ci_low", "ci_high"]]
             label = f"r = {pearson:.2f}, {interval_name(r)} {low:.2f} to {high:.2f}"
-            panel.set_title(f"{label} ({table['source'].iloc[0]})", loc="left")
+            panel.set_title(label, loc="left")
             alt += f" {panel.get_xlabel()}: {label}."
     return as_drawing(axes, table.drop(columns="text", errors="ignore"), alt)

@@ -12,7 +12,10 @@ def test_each_panel_has_its_curve_and_what_is_chosen_on_it():
     assert curve.get_xydata().tolist() == [[0.5, 1], [0.75, 2], [1, 3]]
     assert ring.get_xydata().tolist() == [[1, 3]]
     assert len(quality.collections) == 1 and not bleu.collections, "bounds where there are some"
-    assert "True quality (nats/token) at 1; BLEU at 0.5. Circle: selected" in drawn.alt
+    assert (
+        "True quality (nats/token) at 1; BLEU at 0.5. Lines: intervals. Circle: selected"
+        in drawn.alt
+    )
     assert drawn.data["panel"].unique().tolist() == ["True quality (nats/token)", "BLEU"]
 
 

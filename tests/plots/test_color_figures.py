@@ -99,6 +99,7 @@ def test_a_reliability_diagram_has_a_line_for_each_stage():
     _, before, _ = ax.lines
     assert np.allclose(before.get_ydata(), bins().query("stage == 'before'")["estimate"])
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["before (ECE 0.225)", "after (ECE 0.000)"]
+    assert labels == ["before", "after"]
+    assert ax.get_title(loc="left") == "Calibration\nerror 0.225 before, 0.000 after"
     assert not alike_in_gray(ax)
     assert "before 0.225; after 0.000" in drawn.alt

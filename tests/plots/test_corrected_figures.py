@@ -15,7 +15,7 @@ def test_each_of_three_methods_has_its_mark():
         "corrected": [[3.2, 0.24]],
     }.items():
         assert lines[name].get_xydata().round(2).tolist() == places
-    assert [text.get_text() for text in ax.texts] == ["labels\nsaved", "\u22123"]
+    assert [text.get_text() for text in ax.texts] == ["labels\nsaved by\ncorrection", "\u22123"]
     is_evaluator = CORRECTED["method"] == "evaluator alone"
     percent = CORRECTED.assign(estimate=CORRECTED["estimate"] * (1 + 99 * is_evaluator))
     scaled = nb.plot_corrected(percent)
@@ -30,4 +30,5 @@ def test_a_result_is_drawn_and_says_what_was_labelled():
     assert drawn.data[list(found.systems)].equals(found.systems)
     n = found.systems.query("method == 'labels alone'")[["n_labels", "n_outputs"]].sum()
     covers = "Intervals generalize to other items and annotators."
-    assert drawn.notes == f"Labels for {n['n_labels']} of {n['n_outputs']} outputs. {covers}"
+    start = f"Labels for {n['n_labels']} of {n['n_outputs']} outputs. {covers} Thin lines: 95%"
+    assert drawn.notes.startswith(start)

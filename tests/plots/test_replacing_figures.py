@@ -40,4 +40,4 @@ def test_least_epsilons_and_rho_are_those_of_the_tables():
     assert [text.get_text() for text in right.texts] == ["untested: other labels"]
     assert drawn.alt.startswith("Least epsilon at which evaluators replace half of the annotators")
     assert ": a 1 0.10, b 0.70. Right: rho" in drawn.alt
-    assert drawn.notes.endswith("in tests adjusted over evaluators: 1 of 2. Not tested: 1.")
+    assert "in tests adjusted over evaluators: 1 of 2. Not tested: 1." in drawn.notes

@@ -12,7 +12,7 @@ import nlgbench as nb
 study = nb.simulate("crowd", n_outputs=50, n_truth=0)
 near = nb.nearest_references(study, n=10)
 scores = nb.score(study, ["corpus_bleu_4"], references=near).system_scores
-scores = scores.sort_values("score", ascending=False)
+scores = scores.dropna(subset="score").sort_values("score", ascending=False)
 real = scores["system"].map(nb.system_quality(study))
 panels = {"Corpus BLEU-4": scores["score"], 'Share of votes "real"': real}
 tables = [scores.assign(data=name, estimate=column) for name, column in panels.items()]

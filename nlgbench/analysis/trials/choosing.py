@@ -394,6 +394,7 @@ def one_training(
     tables.append(rates[rates["model"] == model])
     columns = ["evaluator", "progress", "estimate", "ci_low", "ci_high"]
     curves = pd.concat([table[columns] for table in tables], ignore_index=True)
+    curves = curves.assign(confidence=0.95)
     marks.append(stops.loc[stops["group"] == model, ["evaluator", "progress"]])
     chosen = pd.concat(marks, ignore_index=True)
     return model, curves, chosen[chosen["evaluator"].isin(curves["evaluator"])]
