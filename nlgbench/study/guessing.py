@@ -146,9 +146,8 @@ class Guess:
     def by_row(self, *ours: str) -> pd.DataFrame:
         """Return the cells of those of our columns that have one value per row of the file."""
         theirs = {our: self.columns[our] for our in ours if isinstance(self.columns.get(our), str)}
-        return pd.DataFrame(
-            {our: self.frame[their] for our, their in theirs.items() if their in self.frame}
-        )
+        cells = {our: self.frame.get(their) for our, their in theirs.items()}
+        return pd.DataFrame({our: column for our, column in cells.items() if column is not None})
 
     def lacks(self, table: str, spec: Mapping[str, Any]) -> list[str]:
         """List which of item and systems a table needs, but no column reveals."""
@@ -167,14 +166,9 @@ class Guess:
         """List the columns of some kinds that are not assigned yet."""
         assigned = used(self.names, [*self.columns.values(), *self.answers, *self.only])
         free = [name for name in self.names if name not in assigned]
-        private = {*column_names.personal(free)}
-        return [
-            name
-            for name in free
-            if name not in private
-            and plain_name(name) not in column_names.OTHER - {"id"}
-            and self.kind(name) in kinds
-        ]
+        skipped = {*column_names.personal(free)}
+        skipped |= {name for name in free if plain_name(name) in column_names.OTHER - {"id"}}
+        return [name for name in free if name not in skipped and self.kind(name) in kinds]
 
     def kind(self, name: str) -> str:
         """Return the kind of a column, determined once."""
@@ -212,7 +206,7 @@ def kind_of(counts: Mapping[str, int]) -> str:
         return ""
     is_list = all(file_types.as_list(cell) is not None for cell in filled[:50])
     elements = answers.flat(filled[:50]) if is_list else filled
-    odd = [element for element in elements if not _is_number(element)]
+    odd = [element for element in elements if _number(element) is None]
     is_number = len(odd) < len(elements) and len(answers.missing_words(odd)) == len({*odd})
     if is_list:
         return "list" if is_number else ""
@@ -232,9 +226,10 @@ def kind_of(counts: Mapping[str, int]) -> str:
     return "words" if len(filled) <= max(12, n / 4) else "id"
 
 
-def _is_number(text: str) -> bool:
+def _number(text: str) -> float | None:
+    """Read a number; None if a text is none or empty."""
     number = csv_files.number(text)
-    return number is not None and not math.isnan(number)
+    return None if number is None or math.isnan(number) else number
 
 
 def scale_of(cells: Iterable[str]) -> dict[str, str]:
@@ -334,22 +329,20 @@ def _take_flag(
 def _is_mentioned(source: Guess, system: str, flags: Mapping[str, Sequence[str]]) -> bool:
     """Check whether votes or columns' names mention a system, which is one side of all pairs."""
     votes = {cell for name in flags.get("choice", ()) for cell in source.frame.get(name, ())}
+    names = [f"_{plain_name(name)}_" for name in source.names]
     plain = plain_name(system)
-    return bool(plain) and (
-        system in votes or any(f"_{plain}_" in f"_{plain_name(name)}_" for name in source.names)
-    )
+    return bool(plain) and (system in votes or any(f"_{plain}_" in name for name in names))
 
 
 def _take_names(source: Guess, is_flagged: bool) -> None:
     """Assign the columns that have usual names; with a flag for the answers, others are none."""
-    names = source.names
     # Votes may be in several columns that are not named after votes.
-    sides = column_names.recognized([*names, "choice"])
+    sides = column_names.recognized([*source.names, "choice"])
     sides = {our: name for our, name in sides.items() if our[:-1] == "system_"}
     skipped = {"severity", "category"} | ({"value", "choice", "evaluator"} if is_flagged else set())
-    for our, name in (sides | column_names.recognized(names)).items():
+    for our, name in (sides | column_names.recognized(source.names)).items():
         is_free = our not in source.columns and name not in source.columns.values()
-        if our not in skipped and name in names and is_free:
+        if our not in skipped and name in source.frame and is_free:
             source.set(our, name, "by its name")
 
 
@@ -366,10 +359,9 @@ def _find_winners(source: Guess) -> None:
 
 def _sides(source: Guess) -> pd.DataFrame:
     """Return each row's two systems, of which one may be the same in all rows."""
-    named = {our: source.columns[our] for our in ("system_a", "system_b") if our in source.columns}
-    return pd.DataFrame(
-        {our: source.frame.get(name, name) for our, name in named.items()}, source.frame.index
-    )
+    named = [our for our in ("system_a", "system_b") if our in source.columns]
+    sides = {our: source.frame.get(source.columns[our], source.columns[our]) for our in named}
+    return pd.DataFrame(sides, source.frame.index)
 
 
 def _separate_models(source: Guess) -> None:
@@ -479,10 +471,8 @@ def _take_family(source: Guess, fields: dict[Affixes, dict[str, str]]) -> None:
         is_named = not any(name.isdigit() for name in keys)
         is_uncertain = not texts
         is_uncertain &= not adjacent & (_WORDS["system"] | (_ANSWERS if is_named else set()))
-        key, why = (
-            "system",
-            f"{examples} differ in one word" + "; they may be dimensions" * is_uncertain,
-        )
+        key, why = "system", f"{examples} differ in one word"
+        why += "; they may be dimensions" * is_uncertain
         odd = [name for name in keys if _words(name) & (_WORDS["input"] | _WORDS["human"])]
         if odd:
             is_uncertain, why = True, f"{why}; {', '.join(odd)} may be no system"
@@ -571,13 +561,9 @@ def _id_columns(source: Guess, *kinds: str) -> list[str]:
     names = [name for name in source.free(*kinds) if not is_metric(name) and not _is_quality(name)]
     names = [name for name in names if not column_names.has_word(name, _RECORDED)]
     cells = {name: source.frame[name] for name in names}
-    n_values = {name: len(column.unique()) for name, column in cells.items()}
-    names = [
-        name
-        for name, column in cells.items()
-        if column.str.strip().ne("").all() and n_values[name] > 1
-        if not column.str.fullmatch(r"-?\d*\.\d+").any()
-    ]
+    n_values = {name: len(cells[name].unique()) for name in names}
+    names = [x for x in names if n_values[x] > 1 and cells[x].str.strip().ne("").all()]
+    names = [x for x in names if not cells[x].str.fullmatch(r"-?\d*\.\d+").any()]
     return sorted(names, key=lambda name: (source.kind(name) == "number", -n_values[name]))
 
 
@@ -709,13 +695,8 @@ def _guess_measures(source: Guess, value: str | None) -> tuple[Any, list[str]]:
     ids = {"id", *column_names.CALLED["item_id"].split()}
     free = [name for name in source.free("number", "list") if name != value]
     scores = [name for name in free if is_metric(name)]
-    numbers = [
-        name
-        for name in free
-        if name not in scores
-        and plain_name(name) not in ids
-        and not column_names.has_word(name, _RECORDED)
-    ]
+    numbers = [name for name in free if name not in scores and plain_name(name) not in ids]
+    numbers = [name for name in numbers if not column_names.has_word(name, _RECORDED)]
     places = {our for our in ("item_id", "annotator_id", "system") if source.has(our)}
     are_systems = places == {"item_id", "annotator_id"} and len(numbers) > 1
     # What numbers without a usual name are: the first rule that applies.
@@ -733,11 +714,8 @@ def _guess_measures(source: Guess, value: str | None) -> tuple[Any, list[str]]:
         source.captured["system"], source.answers = numbers, {"{system}": ""}
         source.doubt("value", "no column names systems; these may be dimensions")
     elif rule == "scores":
-        judged = [
-            name
-            for name in numbers
-            if _words(name) & (_QUALITIES | _WORDS["people"]) or source.kind(name) == "list"
-        ]
+        words = _QUALITIES | _WORDS["people"]
+        judged = [x for x in numbers if _words(x) & words or source.kind(x) == "list"]
         scores, numbers = [*scores, *(name for name in numbers if name not in judged)], judged
     if rule in ("unread", "systems"):
         numbers = []
@@ -779,10 +757,8 @@ def _add_sides(source: Guess, sides: Sequence[tuple[str, str, str]]) -> None:
     if not sides or item.empty:
         return
     ours = dict(zip(("system", "text", "context"), sides, strict=False))
-    cells = [
-        item.assign(**{our: source.frame[fields[side]] for our, fields in ours.items()})
-        for side in (1, 2)
-    ]
+    of_sides = (source.frame[[names[side] for names in ours.values()]] for side in (1, 2))
+    cells = [item.join(frame.set_axis([*ours], axis=1)) for frame in of_sides]
     rows = pd.concat(cells, ignore_index=True)
     if not all(inputs.is_of(rows[["item_id", "system"]], rows[our]) for our in [*ours][1:]):
         return
@@ -800,17 +776,15 @@ def _capture(source: Guess, pattern: str) -> None:
     """Record what the braces of a pattern match, in columns that are not assigned yet."""
     fits = fit_pattern(pattern, source.free("number", "list", "choice")).values()
     for key in in_braces(pattern):
-        source.captured[key] = source.captured.get(key) or list(
-            dict.fromkeys(fit[key] for fit in fits if key in fit)
-        )
+        keys = dict.fromkeys(fit[key] for fit in fits if key in fit)
+        source.captured[key] = source.captured.get(key) or list(keys)
 
 
 def _numbers(cells: Iterable[str]) -> list[float]:
     """Return the numbers that occur in a column, also in lists and as words of a scale."""
     texts = dict.fromkeys(answers.flat(cells))
     scale = scale_of(texts)
-    numbers = [csv_files.number(scale.get(word, word)) for word in texts]
-    return [number for number in numbers if number is not None and not math.isnan(number)]
+    return [n for word in texts if (n := _number(scale.get(word, word))) is not None]
 
 
 def _judged(source: Guess, names: Sequence[str]) -> list[str]:
@@ -821,10 +795,8 @@ def _judged(source: Guess, names: Sequence[str]) -> list[str]:
         keys = [places[our][is_repeated] for our in map(str, places)]
         n_values = source.frame[is_repeated][list(names)].groupby(keys).nunique().max()
         names = [name for name in names if n_values[name] > 1 or _is_quality(name)]
-    numbers = {name: _numbers(source.counts[name]) for name in names}
-    ends = {
-        name: (min(cells), max(cells)) if cells else (0.0, 0.0) for name, cells in numbers.items()
-    }
+    numbers = {name: _numbers(source.counts[name]) or [0.0] for name in names}
+    ends = {name: (min(cells), max(cells)) for name, cells in numbers.items()}
     clear = {name for name in names if _words(name) & _ANSWERS}
     usual = {ends[name] for name in clear}
     for name in [name for name in names if name not in clear]:
@@ -858,9 +830,8 @@ def _check_text(source: Guess) -> None:
         rows = places.assign(text=source.frame[name]).drop_duplicates()
         differ = rows.groupby("item_id")["text"].nunique().mean() > 1
         differ |= name == named and rows["item_id"].is_unique
-        if differ and not rows.duplicated(["item_id", "system"]).any():
-            why = "by its name" if name == named else "texts differ by system"
-            source.set("text", name, why)
+        if differ and inputs.is_of(places, source.frame[name]):
+            source.set("text", name, "by its name" if name == named else "texts differ by system")
             return
     if named and len(places.columns) < 2:
         source.columns["text"] = named
@@ -886,8 +857,7 @@ def _map_votes(source: Guess, is_flagged: bool) -> None:
         their = source.columns.get("evaluator", "{file}")
         source.set("comparator", their, why, is_uncertain=is_uncertain)
     elif not source.has("annotator_id"):
-        their = "{file}" if has_several else PLACEHOLDER
-        why = "no column names annotators"
+        their, why = "{file}" if has_several else PLACEHOLDER, "no column names annotators"
         source.set("annotator_id", their, why, is_uncertain=not is_flagged)
     if choices:
         meanings = meanings if template else _words_of_votes(source, choices)
@@ -911,9 +881,8 @@ def _find_choices(source: Guess) -> tuple[list[str], str, dict[str, str]]:
             why = f"each cell of {choices[0]} is one of the two systems, or a tie"
             source.doubt("choice", why)
     marks = choices if named else source.free("number", "choice")
-    template, meanings, is_guess = vote_words.one_hot(
-        source.frame[[*source.frame.columns.intersection(marks)]]
-    )
+    marked = source.frame[source.frame.columns.intersection(marks)]
+    template, meanings, is_guess = vote_words.one_hot(marked)
     if template and (len(choices) != 1 or choices[0] in marks):
         why = "one column for each winner, marked with 1"
         why += "; rows without a mark are ties" * is_guess
@@ -1014,13 +983,10 @@ def _describe_numbers(
 ) -> None:
     """Add what the cells of a measure are: lists, words of a scale, words for a missing value."""
     columns = spec["columns"]
-    kinds = {name: source.kind(name) for name in _in_frame(source, [columns[measure]])}
-    cells = {
-        name: answers.flat(source.counts[name])
-        for name, kind in kinds.items()
-        if kind in ("number", "list")
-    }
-    if cells and kinds[next(iter(cells))] == "list":
+    names = _in_frame(source, [columns[measure]])
+    names = [name for name in names if source.kind(name) in ("number", "list")]
+    cells = {name: answers.flat(source.counts[name]) for name in names}
+    if names and source.kind(names[0]) == "list":
         spec["lists"] = [measure]
         who = columns.get("annotator_id")
         if who in source.frame and source.frame[who].map(file_types.as_list).notna().all():
@@ -1029,7 +995,7 @@ def _describe_numbers(
         lacks -= {"item_id"} if "output_id" in columns else set()
         lacks -= {"annotator_id"} if measure == "score" else set()
         spec["constants"] |= dict.fromkeys(sorted(lacks)[-1:], "{position}")
-    scale = scale_of(itertools.chain(*(source.counts[name] for name in cells)))
+    scale = scale_of(itertools.chain(*(source.counts[name] for name in names)))
     spec["values"] |= {measure: scale} if scale else {}
     for name, distinct in cells.items():
         if missing := answers.missing_words(distinct):

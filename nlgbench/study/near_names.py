@@ -14,7 +14,7 @@ import pandas as pd
 
 from nlgbench.names import did_you_mean
 from nlgbench.study import raters, schema
-from nlgbench.study.schema import RawTable
+from nlgbench.study.schema import RawTable, RawTables
 from nlgbench.text import as_yaml, counted, listed
 
 #: What has names -> the columns that contain them.
@@ -42,10 +42,7 @@ _COMPARED, _SHOWN = 2000, 40
 
 
 def settle(
-    raws: dict[str, RawTable],
-    settings: dict[str, Any],
-    problems: list[str],
-    doubts: list[str] | None = None,
+    raws: RawTables, settings: dict[str, Any], problems: list[str], doubts: list[str] | None = None
 ) -> None:
     """Unify names as `settings: same` declares, and list names that may be one."""
     distinct = settings.get("distinct", {})
@@ -56,18 +53,16 @@ def settle(
         doubts += misspelled(raws, distinct, counts) + raters.pooled(raws)
 
 
-def unify(raws: dict[str, RawTable], settings: dict[str, Any]) -> list[str]:
+def unify(raws: RawTables, settings: dict[str, Any]) -> list[str]:
     """Apply and remove `settings: same`; list its names that occur nowhere."""
-    distinct = settings.get("distinct", {})
-    return [
-        problem
-        for kind, lists in settings.pop("same", {}).items()
-        for problem in _rename(raws, kind, lists, distinct.get(kind, ()))
-    ]
+    problems = []
+    for kind, lists in settings.pop("same", {}).items():
+        problems += _rename(raws, kind, lists, settings.get("distinct", {}).get(kind, ()))
+    return problems
 
 
 def collisions(
-    raws: Mapping[str, RawTable],
+    raws: RawTables,
     distinct: Mapping[str, Lists],
     counts: Mapping[str, Mapping[str, int]] | None = None,
     *,
@@ -89,7 +84,7 @@ def collisions(
     return problems
 
 
-def spellings(raws: Mapping[str, RawTable]) -> dict[str, list[list[str]]]:
+def spellings(raws: RawTables) -> dict[str, list[list[str]]]:
     """Group the names of each kind but items that have the same fold."""
     groups = {kind: _group(rows) for kind, rows in _count_names(raws).items() if kind != "items"}
     return {kind: lists for kind, lists in groups.items() if lists}
@@ -100,11 +95,9 @@ def _group(counts: Mapping[str, int]) -> list[list[str]]:
     groups: dict[str, list[str]] = {}
     for name in counts:
         groups.setdefault(fold(name), []).append(name)
-    return [
-        sorted(names, key=lambda name: (-counts[name], name != " ".join(name.split())))
-        for names in groups.values()
-        if len(names) > 1
-    ]
+    for names in groups.values():
+        names.sort(key=lambda name: (-counts[name], name != " ".join(name.split())))
+    return [names for names in groups.values() if len(names) > 1]
 
 
 def fold(name: str) -> str:
@@ -119,7 +112,7 @@ def _are_declared(names: Sequence[str], lists: Lists) -> bool:
     return any({*names} <= {*declared} for declared in lists)
 
 
-def _columns(raws: Mapping[str, RawTable], kind: str) -> Iterator[tuple[RawTable, str, str]]:
+def _columns(raws: RawTables, kind: str) -> Iterator[tuple[RawTable, str, str]]:
     """Yield each column with names of a kind: its table as read, the table's name, the column."""
     for table, raw in raws.items():
         if isinstance(raw.frame, pd.DataFrame) and raw.frame.columns.is_unique:
@@ -129,7 +122,7 @@ def _columns(raws: Mapping[str, RawTable], kind: str) -> Iterator[tuple[RawTable
                     yield raw, table, column
 
 
-def _count_names(raws: Mapping[str, RawTable]) -> dict[str, dict[str, int]]:
+def _count_names(raws: RawTables) -> dict[str, dict[str, int]]:
     """Count the rows that contain each name of each kind, in order of first appearance."""
     counts: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
     for kind, n_rows in counts.items():
@@ -143,7 +136,7 @@ def _count_names(raws: Mapping[str, RawTable]) -> dict[str, dict[str, int]]:
     return counts
 
 
-def _rename(raws: dict[str, RawTable], kind: str, lists: Lists, distinct: Lists) -> list[str]:
+def _rename(raws: RawTables, kind: str, lists: Lists, distinct: Lists) -> list[str]:
     """Rename the names in each list, and others with their folds, to its first name."""
     names = list(_count_names(raws)[kind])
     new = {name: names[0] for names in lists for name in names}
@@ -177,9 +170,7 @@ def _remedy(kind: str, groups: Lists) -> str:
 
 
 def misspelled(
-    raws: Mapping[str, RawTable],
-    distinct: Mapping[str, Lists],
-    counts_by_kind: Mapping[str, Mapping[str, int]],
+    raws: RawTables, distinct: Mapping[str, Lists], counts_by_kind: Mapping[str, Mapping[str, int]]
 ) -> list[str]:
     """Describe names that are spelled almost alike, if one is rare or they never meet."""
     doubts = collisions(raws, distinct, counts_by_kind, items=True)
@@ -195,12 +186,10 @@ def misspelled(
                     names_in = Counter(itertools.chain(*cells.values()))
                 is_near = _are_apart(cells, names_in, pair)
             if is_near and not _are_declared(pair, distinct.get(kind, ())):
-                raw, row = next(
-                    (raw, rows[0])
-                    for raw, _, column in _columns(raws, kind)
-                    if len(rows := np.flatnonzero(raw.frame[column] == rare))
-                )
-                where = f"; {raw.where}, row {raw.locate(int(row))}"
+                columns = _columns(raws, kind)
+                raw, column = next((x, c) for x, _, c in columns if (x.frame[c] == rare).any())
+                row = int(np.flatnonzero(raw.frame[column] == rare)[0])
+                where = f"; {raw.where}, row {raw.locate(row)}"
                 doubts.append(
                     f"{kind}: {_count(rare, counts, where)} is spelled almost like "
                     f"{_count(frequent, counts)}. {_remedy(kind, [[frequent, rare]])}"
@@ -214,7 +203,7 @@ def sort_pairs(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     return rows.assign(**{first: pairs[:, 0], second: pairs[:, 1]})
 
 
-def _cells(raws: Mapping[str, RawTable], kind: str) -> dict[str, set[int]]:
+def _cells(raws: RawTables, kind: str) -> dict[str, set[int]]:
     """Map names to the cells of the design with them: what identifies a row beside the name."""
     tables = []
     for raw, table, column in _columns(raws, kind):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from nlgbench.study.column_names import has_word, plain_name
 from nlgbench.study.overview import PLACEHOLDER
-from nlgbench.study.schema import RawTable
+from nlgbench.study.schema import RawTables
 from nlgbench.text import listed
 
 #: Parts of models' names. Short ones are whole words, because ids of crowd workers are random.
@@ -28,9 +28,8 @@ _PEOPLE = re.compile(
 #: The most kinds of annotators in a column.
 _MOST_KINDS = 12
 _MACHINES = "machine|model|auto|automatic|automated|bot|judge|metric"
-_RATERS = (
-    "rater|annotator|judge|evaluator|worker|labell?er|coder|reviewer|grader|scorer|[a-z]+ed_by"
-)
+_RATERS = "[a-z]+ed_by|rater|annotator|judge|evaluator|worker|labell?er|coder|reviewer|"
+_RATERS += "grader|scorer"
 #: Table of people's answers -> that of models, and its column with their names.
 OF_MODELS = {"judgments": ("scores", "evaluator"), "preferences": ("comparisons", "comparator")}
 #: Our columns that only people's answers have.
@@ -84,12 +83,10 @@ def split(
         return []
     target, rater = OF_MODELS[table]
     theirs = {"annotator_id": rater, "value": "score"}  # our columns for models' answers
-    entries: dict[str, Any] = {
-        key: {
-            theirs.get(o, o): entry for o, entry in spec.get(key, {}).items() if o not in _PEOPLES
-        }
-        for key in ("columns", "constants", "only", "values")
-    }
+    entries: dict[str, Any] = {}
+    for key in ("columns", "constants", "only", "values"):
+        kept = {our: entry for our, entry in spec.get(key, {}).items() if our not in _PEOPLES}
+        entries[key] = {theirs.get(our, our): entry for our, entry in kept.items()}
     entries["only"] |= machines
     entries["columns"][rater] = who = who or next(iter(machines))
     entries["constants"].pop(rater, None)
@@ -103,17 +100,13 @@ def split(
         dimension = "{dimension}"
     if dimension:
         entries["constants"][rater] = f"{{{entries['columns'].pop(rater)}}} {dimension}"
-    lists = [theirs.get(our, our) for our in spec.get("lists", [])]
-    models_spec = {
-        **entries,
-        **{key: spec[key] for key in spec if key not in entries},
-        "lists": lists,
-    }
-    models_spec = {key: entry for key, entry in models_spec.items() if entry}
+    entries = entries | dict(spec) | entries
+    entries["lists"] = [theirs.get(our, our) for our in spec.get("lists", [])]
+    models_spec = {key: entry for key, entry in entries.items() if entry}
     return [(table, {**spec, "skip": machines}), (target, models_spec)]
 
 
-def pooled(raws: Mapping[str, RawTable]) -> list[str]:
+def pooled(raws: RawTables) -> list[str]:
     """Describe annotators who seem to be models."""
     doubts = []
     for table in OF_MODELS:

@@ -33,7 +33,7 @@ from nlgbench.study.csv_files import TableError
 from nlgbench.study.formats import records
 from nlgbench.study.overview import PLACEHOLDER
 from nlgbench.study.ranges import other_scale
-from nlgbench.study.schema import TABLES, RawTable
+from nlgbench.study.schema import TABLES, RawTable, RawTables
 from nlgbench.study.settings import Rules, right_of
 
 FILE = "study.yml"
@@ -174,11 +174,8 @@ def load_yaml(path: Path) -> Any:
 
 
 def read(
-    folder: Path,
-    description: Mapping[str, Any],
-    problems: list[str],
-    doubts: list[str] | None = None,
-) -> tuple[dict[str, RawTable], list[str]]:
+    folder: Path, description: dict[str, Any], problems: list[str], doubts: list[str] | None = None
+) -> tuple[RawTables, list[str]]:
     """Read the tables that study.yml names; return them with notes, and list doubts."""
     chosen = description["settings"]
     raws, specs, notes = _of_format(folder, description, problems)
@@ -259,7 +256,7 @@ def _unread_notes(folder: Path, sources: Sequence[_Source], *, is_folder: bool) 
 
 def _of_format(
     folder: Path, description: Mapping[str, Any], problems: list[str]
-) -> tuple[dict[str, RawTable], dict[str, Any], list[str]]:
+) -> tuple[RawTables, dict[str, Any], list[str]]:
     """Read the files of a format into tables, or into mappings of their columns."""
     if "format" not in description:
         return {}, {}, []
@@ -294,9 +291,7 @@ def _of_format(
     return raws, {}, notes
 
 
-def _rename(
-    path: Path, raws: dict[str, RawTable], changed: Mapping[str, Mapping[str, str]]
-) -> list[str]:
+def _rename(path: Path, raws: RawTables, changed: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Rename systems, evaluators and so on; list names that occur in no table."""
     problems = []
     for kind, new in changed.items():
@@ -414,15 +409,12 @@ def _joined(opened: list[tuple[Path, pd.DataFrame, list[str]]]) -> _Opened:
     paths, frames, places = zip(*opened, strict=True)
     rows = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
     sizes = [len(frame) for frame in frames]
-    cells_of_file = {
-        "file": map(file_types.stem, paths),
-        "folder": (path.resolve().parent.name for path in paths),
-        "{path}": map(str, paths),
-    }
-    of_rows = {name: np.repeat([*cells], sizes) for name, cells in cells_of_file.items()}
+    names = [(file_types.stem(path), path.resolve().parent.name, str(path)) for path in paths]
+    of_rows = np.repeat(names, sizes, axis=0)
     numbers = [str(number) for size in sizes for number in range(1, size + 1)]
     more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
-    frame = pd.DataFrame({"row": numbers, **of_rows}, rows.index, dtype="str")
+    frame = pd.DataFrame(of_rows, rows.index, ["file", "folder", "{path}"], "str")
+    frame.insert(0, "row", pd.Series(numbers, rows.index, dtype="str"))
     return _Opened(f"{paths[0]}{more}", rows, [*itertools.chain(*places)], frame, len(paths))
 
 
@@ -646,8 +638,7 @@ class _Source:
         rows = self._selected(only)
         frame = self._exploded(self._renamed(rows, only).reset_index(drop=True))
         measure = _MEASURES.get(self.table, "")
-        is_empty = frame.get(measure, pd.Series(" ", frame.index)).str.strip() == ""
-        is_empty &= measure in frame
+        is_empty = frame.get(measure, pd.Series("-", frame.index)).str.strip() == ""
         for our, text in self.constants.items():
             frame[our] = self._filled(text, frame)
         votes = frame.filter(["choice", "system_a", "system_b"]).copy()
@@ -883,21 +874,15 @@ class _Source:
 
 def _replaced(cells: pd.Series, changed: Mapping[str, str]) -> pd.Series:
     """Replace cells by their exact entry in a map, or by the first entry whose stars match."""
-    starred = {
-        re.compile(".*".join(map(re.escape, old.split("*"))), re.DOTALL): new
-        for old, new in changed.items()
-        if "*" in old
-    }
-    new_of = {
-        cell: next((new for old, new in starred.items() if old.fullmatch(cell)), cell)
-        for cell in cells.unique()
-    }
+    patterns = {old: ".*".join(map(re.escape, old.split("*"))) for old in changed if "*" in old}
+    new_of = {}
+    for cell in cells.unique():
+        fits = (old for old in patterns if re.fullmatch(patterns[old], cell, re.DOTALL))
+        new_of[cell] = next((changed[old] for old in fits), cell)
     return cells.map(new_of | dict(changed))
 
 
-def _identify(
-    path: Path, raws: dict[str, RawTable], extra: Sequence[str], problems: list[str]
-) -> None:
+def _identify(path: Path, raws: RawTables, extra: Sequence[str], problems: list[str]) -> None:
     """Add ids where files have only items and systems, and outputs where no file has them."""
     places = ["item_id", "system"]
     for table in [table for table in raws if "{repeat}" in raws[table].frame]:
@@ -960,7 +945,7 @@ def _identify(
         raws[table] = raw._replace(frame=frame[columns])
 
 
-def rename_annotators(raws: dict[str, RawTable]) -> None:
+def rename_annotators(raws: RawTables) -> None:
     """Rename annotators to w001, w002, ... by first appearance, unless all have such names."""
     having = [table for table in ("judgments", "preferences") if table in raws]
     having = [table for table in having if "annotator_id" in raws[table].frame]
@@ -979,7 +964,7 @@ def rename_annotators(raws: dict[str, RawTable]) -> None:
         raws[table] = raws[table]._replace(frame=frame.assign(annotator_id=ids))
 
 
-def declare_directions(raws: dict[str, RawTable], settings: dict[str, Any]) -> None:
+def declare_directions(raws: RawTables, settings: dict[str, Any]) -> None:
     """Record in the signatures of scores which evaluators `lower_is_better` names."""
     judged = [raws[name].frame for name in ("judgments", "preferences") if name in raws]
     dimensions = {name for frame in judged for name in frame.get("dimension", [])}

@@ -163,6 +163,10 @@ class RawTable(NamedTuple):
         return f"{row + 1} ({f'line {line}' if isinstance(line, int) else line})"
 
 
+#: Tables as written, by name.
+RawTables = dict[str, RawTable]
+
+
 def _broken_rows(frame: pd.DataFrame, table: str) -> tuple[str, np.ndarray, str]:
     """Check the rule that spans several cells of a row; return column, invalid rows and rule."""
     if table in ("preferences", "comparisons"):

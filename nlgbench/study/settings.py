@@ -15,7 +15,7 @@ import pandas as pd
 from nlgbench.names import brief, unknown
 from nlgbench.study import near_names, schema
 from nlgbench.study.checks import fits, words
-from nlgbench.study.schema import RawTable
+from nlgbench.study.schema import RawTables
 
 #: Name -> the type of its value.
 Rules = Mapping[str, Any]
@@ -82,14 +82,14 @@ def settled(
     return right
 
 
-def label_problems(labels: Mapping[str, Any], raws: Mapping[str, RawTable]) -> list[str]:
+def label_problems(labels: Mapping[str, Any], raws: RawTables) -> list[str]:
     """List labels that are empty, of names that no table has, or of two names."""
     frames = [raw.frame for raw in raws.values() if isinstance(raw.frame, pd.DataFrame)]
-    systems, evaluators = (
-        list(dict.fromkeys(name for frame in frames for name in frame.get(column, ())))
-        for column in ("system", "evaluator")
+    systems, evaluators, judges = (
+        list(dict.fromkeys(itertools.chain(*(frame.get(column, ()) for frame in frames))))
+        for column in ("system", "evaluator", "comparator")
     )
-    evaluators += [name for frame in frames for name in {*frame.get("comparator", ())}]
+    evaluators += judges
     problems = [f"{name} has no text" for name, label in labels.items() if not str(label).strip()]
     problems += [
         unknown(name, [*systems, *evaluators]).rstrip(".")
@@ -161,9 +161,7 @@ def exclude_invalid(
 
 
 def setting_problems(
-    tables: Mapping[str, pd.DataFrame],
-    raws: Mapping[str, RawTable],
-    settings: Mapping[str, Any],
+    tables: Mapping[str, pd.DataFrame], raws: RawTables, settings: Mapping[str, Any]
 ) -> list[str]:
     """List settings that name something unknown, and judgments outside their scale."""
     problems = []
@@ -171,11 +169,9 @@ def setting_problems(
     named = {str(settings["quality"]): "quality"} if "quality" in settings else {}
     for key in ("lower_is_better", "scales", "valid"):
         named = dict.fromkeys(map(str, settings.get(key, ())), key) | named
-    written = {
-        table: raw.frame
-        for table, raw in raws.items()
-        if table in ("judgments", "preferences") and isinstance(raw.frame, pd.DataFrame)
-    }
+    judged = [table for table in ("judgments", "preferences") if table in raws]
+    frames = {table: raws[table].frame for table in judged}
+    written = {table: frame for table, frame in frames.items() if isinstance(frame, pd.DataFrame)}
     # As written, because all rows of a dimension may be invalid and left out.
     columns = (frame.get("dimension", ["quality"]) for frame in written.values())
     dimensions = {str(dimension): None for dimension in itertools.chain(*columns)}
@@ -189,9 +185,8 @@ def setting_problems(
         clusters = settings["clusters"]
         reason = unknown(clusters, names)
         if any(clusters in raw.file_columns for raw in raws.values()):
-            reason = (
-                f"{clusters!r} is not a column of outputs: add `settings: extra: [{clusters}]`."
-            )
+            reason = f"{clusters!r} is not a column of outputs: "
+            reason += f"add `settings: extra: [{clusters}]`."
         # Unknown columns of outputs, and unknown names in `extra`, are problems of their own.
         unread = getattr(raws["outputs"].frame, "columns", ())
         if clusters not in {*names, *unread, *settings.get("extra", ())}:

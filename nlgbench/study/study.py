@@ -32,7 +32,7 @@ from nlgbench.study.csv_files import TableError
 from nlgbench.study.described import FRAME, describe
 from nlgbench.study.overview import overview
 from nlgbench.study.reading import CODE, FILE, WRITTEN
-from nlgbench.study.schema import TABLES, RawTable
+from nlgbench.study.schema import TABLES, RawTable, RawTables
 from nlgbench.study.settings import exclude_invalid, label_problems, setting_problems, settled
 
 Source = Literal["published", "released", "simulated", "study"]
@@ -383,7 +383,7 @@ def tables_of(study: Study) -> dict[str, pd.DataFrame]:
     return {table: frame for table, frame in frames.items() if frame is not None}
 
 
-def _as_written(tables: Mapping[str, pd.DataFrame]) -> dict[str, RawTable]:
+def _as_written(tables: Mapping[str, pd.DataFrame]) -> RawTables:
     """Name tables in messages after the arguments of `Study`."""
     return {table: RawTable(frame, f"Study({table}=...)") for table, frame in tables.items()}
 
@@ -448,7 +448,7 @@ def _set(study: Study, **attributes: Any) -> Study:
 
 
 def _examined(
-    raws: Mapping[str, RawTable], settings: dict[str, Any], former: Study | None = None
+    raws: RawTables, settings: dict[str, Any], former: Study | None = None
 ) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Check tables (`former` has the others) and settings; return valid tables and problems."""
     tables: dict[str, pd.DataFrame] = {}
@@ -473,15 +473,13 @@ def _examined(
     return tables, problems
 
 
-def _warn_of_names(
-    raws: Mapping[str, RawTable], settings: Mapping[str, Any], *, stacklevel: int
-) -> None:
+def _warn_of_names(raws: RawTables, settings: Mapping[str, Any], *, stacklevel: int) -> None:
     """Warn of names that may be spellings of one name."""
     for clash in near_names.collisions(raws, settings.get("distinct", {})):
         warnings.warn(clash, stacklevel=stacklevel)
 
 
-def _read_instead(raws: Mapping[str, RawTable], settings: Mapping[str, Any]) -> str:
+def _read_instead(raws: RawTables, settings: Mapping[str, Any]) -> str:
     """Name `read_study` if a table has columns that a study does not know."""
     for table, raw in raws.items():
         names = {*map(str, raw.frame)} if isinstance(raw.frame, pd.DataFrame) else set()
@@ -492,7 +490,7 @@ def _read_instead(raws: Mapping[str, RawTable], settings: Mapping[str, Any]) -> 
 
 
 def _reference_problems(
-    tables: Mapping[str, pd.DataFrame], raws: Mapping[str, RawTable], outputs: pd.DataFrame
+    tables: Mapping[str, pd.DataFrame], raws: RawTables, outputs: pd.DataFrame
 ) -> list[str]:
     problems: list[str] = []
     named = {target: {""} for target in _IN_OUTPUTS.values()}
@@ -605,11 +603,10 @@ def read_study(
         **{"system_a": a, "system_b": b, "choice": choice},
         **{"evaluator": evaluator, "score": score},
     }
-    flags = {
-        our: [named] if isinstance(named, str) else list(named)
-        for our, named in columns.items()
-        if named is not None
-    }
+    flags = {}
+    for our, names in columns.items():
+        if names is not None:
+            flags[our] = [names] if isinstance(names, str) else list(names)
     problems: list[str] = []
     if (
         isinstance(source, pd.DataFrame)
@@ -667,7 +664,7 @@ def read_folder(
     description = _describe_code(coded) if coded else {}
     if file and not coded:
         description = reading.about(folder / file, problems)
-    raws: dict[str, RawTable] = {}
+    raws: RawTables = {}
     notes: list[str] = []
     if coded:
         where = f"{folder / CODE}, study()"
@@ -695,12 +692,11 @@ def read_folder(
         return None, notes
     if coded:
         return _set(study, truth=coded.truth or None, related=coded.related), notes
-    truth = {
-        table: _read_typed(folder / "truth" / f"{table}.csv", kinds)
-        for table, kinds in description.get("truth", {}).items()
-    }
-    further = description.get("related", [])
-    related = {other: _read_related(folder / "related" / other) for other in further}
+    truth, related = {}, {}
+    for table, kinds in description.get("truth", {}).items():
+        truth[table] = _read_typed(folder / "truth" / f"{table}.csv", kinds)
+    for other in description.get("related", []):
+        related[other] = _read_related(folder / "related" / other)
     return _set(study, truth=truth or None, related=related), notes
 
 
@@ -726,7 +722,7 @@ def _describe_code(study: Study) -> dict[str, Any]:
 
 
 def _assembled(
-    raws: dict[str, RawTable],
+    raws: RawTables,
     description: Mapping[str, Any],
     problems: list[str],
     notes: list[str],
@@ -809,7 +805,7 @@ def _read_related(folder: Path) -> Study:
     return read_study(folder)
 
 
-def _find_tables(folder: Path, raws: dict[str, RawTable], problems: list[str]) -> None:
+def _find_tables(folder: Path, raws: RawTables, problems: list[str]) -> None:
     """Read the CSV files of a folder that are named after tables."""
     for path in sorted(folder.iterdir()):
         name, kind = file_types.stem(path).lower(), file_types.guess(path)
