@@ -331,7 +331,9 @@ def supervised(systems: pd.DataFrame) -> pd.DataFrame:
     kinds = {"human": "human judgments", "strong": "human beats machine text"}
     kinds |= {"weak": "later beats earlier checkpoint"}
     kind = rows["supervision"].replace(kinds).mask(texts, "texts alone")
-    return rows.assign(kind=kind.mask(rows["supervision"].str.contains(", "), "several of these"))
+    names = rows["evaluator"].str.replace("w/o ", "without ")
+    kind = kind.mask(rows["supervision"].str.contains(", "), "several of these")
+    return rows.assign(evaluator=names, kind=kind)
 
 
 def side_by_side(table: pd.DataFrame, evaluators: list[str], *, number: int = 0) -> pd.DataFrame:

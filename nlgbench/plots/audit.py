@@ -163,13 +163,8 @@ def _draw_bins(ax: Axes, bins: pd.DataFrame, short: dict[str, str]) -> None:
     for number, name in enumerate(judges):
         curve = bins[bins["evaluator"] == name]
         style = {**line_look(number), "markersize": 2.8, "linewidth": 0.9}
-        ax.plot(
-            curve["probability"],
-            curve["estimate"],
-            label=legend_label(short[name]),
-            zorder=3,
-            **style,
-        )
+        style["label"] = legend_label(short[name])
+        ax.plot(curve["probability"], curve["estimate"], zorder=3, **style)
         draw_intervals(
             ax, curve["probability"], curve, upright=True, color=style["color"], alpha=0.5
         )

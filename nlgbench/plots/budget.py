@@ -14,7 +14,6 @@ from nlgbench.plots.rows import (
     describe_lines,
     draw_estimates,
     draw_reference,
-    legend_above,
 )
 from nlgbench.plots.style import TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
@@ -49,10 +48,11 @@ def plot_label_curve(curves: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None =
         panel.set_xticks(range(len(names)), names, rotation=40, ha="right", rotation_mode="anchor")
         panel.axvline(len(budgets) - 0.5, color="#dddddd", linewidth=0.8, zorder=0)
         draw_reference(panel, 0.5, upright=True)
-        panel.set_title(str(data), loc="right")
-        panel.set_xlabel("Labels, and other evaluators")
+        panel.set_title(str(data), loc="left")
     axes[0].set_ylabel("Share of test pairs\ndecided as annotators do")
-    legend_above(axes[0], ncols=1)
+    figure = axes[0].figure
+    figure.supxlabel("Number of labels, and other evaluators", fontsize=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     alt = f"Agreement with annotators{describe_intervals(curves)} over splits. {'; '.join(texts)}."
     notes = f"{describe_lines(curves)} Horizontal line: chance (0.5)."
     return as_drawing(axes, curves, alt, notes)

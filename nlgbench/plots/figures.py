@@ -32,10 +32,7 @@ P = ParamSpec("P")
 # With a fixed resolution and no dates or versions, equal figures have equal bytes.
 _SAVE: dict[str, dict[str, Any]] = {
     "png": {"format": "png", "dpi": 300, "metadata": {"Software": None}},
-    "pdf": {
-        "format": "pdf",
-        "metadata": {"CreationDate": None, "Producer": None, "Creator": None},
-    },
+    "pdf": {"format": "pdf", "metadata": {"CreationDate": None, "Producer": None, "Creator": None}},
 }
 
 

@@ -21,13 +21,7 @@ from nlgbench.plots.figures import (
     require_unique,
 )
 from nlgbench.plots.pooled import MOST_COLUMNS, TASK_LOOKS, drawn_evaluators, panel_title
-from nlgbench.plots.rows import (
-    draw_estimates,
-    draw_intervals,
-    draw_reference,
-    mark,
-    short_number,
-)
+from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark, short_number
 from nlgbench.plots.style import TWO_COLUMN
 
 _LEVELS = ("output", "item", "system")

@@ -105,7 +105,7 @@ def _draw_strips(ax: Axes, table: pd.DataFrame, styles: dict[tuple, tuple]) -> N
                 points = strip[strip.index == group]
                 x = np.full(len(points), start + number + (n - (len(styles) - 1) / 2) * 0.14)
                 style: dict[str, Any] = {"marker": marker, "edgecolor": color, "facecolor": face}
-                ax.scatter(x, points["estimate"], s=5, linewidth=0.5, **style)
+                ax.scatter(x, points["estimate"], s=8, linewidth=0.6, **style)
                 paper = points["paper"].to_numpy(dtype=bool)
                 chosen = points.loc[paper, "estimate"]
                 ax.scatter(x[paper], chosen, linewidth=1.2, zorder=3, **_MARK)

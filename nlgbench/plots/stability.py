@@ -58,13 +58,8 @@ def plot_stability(
     scores = curves["score"].unique().tolist()
     panels = [(score, *group) for score in scores for group in groups]
     width = ONE_COLUMN if len(groups) == 1 else TWO_COLUMN
-    grid: dict[str, Any] = {
-        "n": len(panels),
-        "columns": len(groups),
-        "sharex": "col",
-        "sharey": "row",
-    }
-    axes = axes_for(ax, width, 0.7 + 1.05 * len(scores), **grid)
+    grid: dict[str, Any] = {"n": len(panels), "columns": len(groups), "sharex": "col"}
+    axes = axes_for(ax, width, 0.7 + 1.05 * len(scores), sharey="row", **grid)
     for n, (panel, (score, (system, over), rows)) in enumerate(zip(axes, panels, strict=True)):
         curve = rows[rows["score"] == score].sort_values("size")
         band: dict[str, Any] = {"color": ESTIMATE, "alpha": 0.18, "linewidth": 0}

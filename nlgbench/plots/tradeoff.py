@@ -38,10 +38,7 @@ _NEAR = 0.08  # points of one system that are closer share a label
 
 @in_paper_style
 def plot_tradeoff(
-    scores: pd.DataFrame,
-    *,
-    truth: pd.DataFrame | None = None,
-    ax: Axes | None = None,
+    scores: pd.DataFrame, *, truth: pd.DataFrame | None = None, ax: Axes | None = None
 ) -> Drawing:
     """Draw systems by quality (HUSE-Q) and diversity (HUSE-D).
 
