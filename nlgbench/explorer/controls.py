@@ -42,19 +42,30 @@ def make_control(
     read = readers.get(kind, lambda value: value)
     box = ipywidgets.VBox([button, control]) if kind == "several" else control
 
+    def observe(change: Any) -> None:
+        tell(spec["name"], read(change["new"]))
+
     def update(value: Any) -> None:
-        if read(control.value) != value:  # what the reader is typing stays
-            control.value = "" if value is None else f"{value:g}" if kind == "number" else value
+        text = _as_text(value) if kind == "number" else value
+        is_typed = kind == "number" and _as_text(read(control.value)) == text
+        if read(control.value) != value and not is_typed:  # what the reader is typing stays
+            control.unobserve(observe, "value")  # a number in a text field has six digits
+            control.value = text
+            control.observe(observe, "value")
         if kind == "several":
             button.description = f"{name}: {len(value)} of {len(options)}"
 
+    control.observe(observe, "value")
     update(spec["value"])
-    control.observe(lambda change: tell(spec["name"], read(change["new"])), "value")
     return box, update
 
 
 def _show_if(control: Widget, is_open: bool) -> None:
     control.layout.display = "" if is_open else "none"
+
+
+def _as_text(number: float | None) -> str:
+    return "" if number is None else f"{number:g}"
 
 
 def _as_number(text: str) -> float | None:

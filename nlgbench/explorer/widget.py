@@ -98,9 +98,7 @@ class Explorer(ipywidgets.VBox):
     def _ask(self, **content: Any) -> None:
         """Carry out what a control sends, unless the explorer itself has set the control."""
         is_open = content["type"] == "open" and content["view"] == self._view
-        values = self._values[self._view]
-        is_set = content["type"] == "set" and values.get(content["name"]) == content["value"]
-        if not (is_open or is_set):
+        if not is_open:
             self._receive(None, content, None)
 
     def _receive(self, _: object, content: dict[str, Any], buffers: object) -> None:

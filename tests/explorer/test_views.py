@@ -106,6 +106,9 @@ def test_a_bar_of_the_sorted_column_lists_its_outputs_and_lets_them_go():
     chosen = main(tell(widget, **bars[1]["sends"]))
     assert chosen["caption"] == f"1 to {min(13, n_of[1])} of {n_of[1]} outputs"
     assert [bar["chosen"] for bar in chosen["bars"]["bars"]] == [n == 1 for n in range(len(bars))]
+    for n in (2, 1):  # the fields show six digits, and the limits have all
+        others = main(tell(widget, **bars[n]["sends"]))
+        assert others["caption"].endswith(f"of {n_of[n]} output{'s' * (n_of[n] > 1)}")
     assert main(tell(widget, **bars[1]["sends"]))["caption"] == whole
     assert not tell(widget, type="range", column="no such column")["problem"]
 
