@@ -20,7 +20,7 @@ import math
 import operator
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -267,30 +267,47 @@ class Facts:
 
 
 _PARSER = string.Formatter()
-#: Columns of text that do not identify a row.
+#: Columns of text that do not identify a row, and those that do not identify a pair of systems.
 _TEXTS = ("reason", "status", "covers", "source", "label", "signature")
+_NOT_KEYS = [*_TEXTS, "system", "opponent", "verdict"]
 
 
 def write_name(column: str, value: object) -> str:
     """Write a name as it appears in a sentence."""
     if column.startswith("evaluator"):
         return label(str(value)).replace(", ", " with ")
-    return str(value).replace("_", " ")
+    return write_scope([value]) if column == "covers" else str(value).replace("_", " ")
+
+
+def write_scope(covers: Iterable[Any]) -> str:
+    """Write what intervals generalize to, from a column ``covers``; empty if none has a value."""
+    scopes = dict.fromkeys(map(str, filter(None, covers)))
+    text = "; ".join(scope if "other " in scope else f"other {scope}" for scope in scopes)
+    text = re.sub(r"(these \w+), (other \w+)", r"\2 with \1", text)
+    return text.replace(", these ", " with these ").replace(" and a", " and other a")
 
 
 def legible(table: pd.DataFrame) -> pd.DataFrame:
-    """Replace the names of evaluators by their labels, and sort systems by rank."""
-    table = table.copy()
+    """Replace names of evaluators by labels, sort systems by rank, and keep each pair once."""
+    table = drop_mirrored(table)
     if {"comparator", "rank_low"} <= set(table):
         groups = (rows for _, rows in table.groupby("comparator", sort=False))
         table = pd.concat(rows.sort_values("estimate", ascending=False) for rows in groups)
     for name in table:
-        if (
-            str(name).startswith("evaluator")
-            and table[name].map(lambda x: isinstance(x, str)).all()
-        ):
+        if str(name).startswith("evaluator") and all(isinstance(x, str) for x in table[name]):
             table[name] = ["annotators" if x == "people" else label(x) for x in table[name]]
     return table
+
+
+def drop_mirrored(table: pd.DataFrame) -> pd.DataFrame:
+    """Copy a table; of a pair of systems in both directions, keep the higher estimate."""
+    if not {"system", "opponent", "estimate"} <= set(table):
+        return table.copy()
+    texts = table.select_dtypes(["object", "str"]).columns.difference(_NOT_KEYS)
+    pairs = pd.Series(map(frozenset, zip(table["system"], table["opponent"], strict=True)))
+    keys = table[texts].reset_index(drop=True).assign(pair=pairs)
+    order = np.argsort(-table["estimate"].to_numpy(), kind="stable")
+    return table.iloc[np.sort(keys.iloc[order].drop_duplicates().index)].copy()
 
 
 def ends_of(column: str) -> tuple[str, str]:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import pandas as pd
-
 from nlgbench.analysis.judges.pass_fail import ALL_SYSTEMS
 from nlgbench.analysis.judges.verdicts import SENTINELS as VERDICT_SENTINELS
-from nlgbench.clustering import FEWEST, OTHER_ANNOTATORS, THESE_ANNOTATORS
+from nlgbench.clustering import OTHER_ANNOTATORS, THESE_ANNOTATORS
 from nlgbench.datasets.published import cite
 from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH, SENTINELS
-from nlgbench.runner.facts import Facts, Finding, Where
+from nlgbench.runner.facts import Facts, Finding, Where, write_scope
 from nlgbench.study import Study
+from nlgbench.study.summary import repeated_texts, single_opponents
 from nlgbench.text import counted, listed
+
+#: Names of an output's position in a pair, where files do not name systems.
+_POSITION = re.compile("(output|response|answer|text|candidate)[ _-]?[12ab]", re.IGNORECASE)
+
+
+def _has_positions(study: Study) -> bool:
+    return bool(study.systems) and all(map(_POSITION.fullmatch, study.systems))
 
 
 def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> dict[str, str]:
@@ -36,50 +43,54 @@ def describe_source(studies: Study | Mapping[str, Study] | str, source: str) -> 
         description = f"your study {name}"
     outputs = opened[0].outputs
     n_systems, n_human = len(opened[0].systems), int(outputs["is_human"].sum())
-    by_system = f"{counted(len(outputs) - n_human, 'output')} of {counted(n_systems, 'system')}"
+    noun = "position" if _has_positions(opened[0]) else "system"
+    by_system = f"{counted(len(outputs) - n_human, 'output')} of {counted(n_systems, noun)}"
     kinds = [by_system] * bool(n_systems) + [counted(n_human, "human output")] * bool(n_human)
     size = f"{listed(kinds)} on {counted(outputs['item_id'].nunique(), 'item')}"
     return {"study": name, "source": description, "data": size if len(names) == 1 else ""}
 
 
-def findings(study: Study, facts: Facts) -> list[Finding]:
-    """Write the findings of notebook 08 on systems, evaluators, and limits of the study's design.
-
-    `facts` has the run's tables, without those of analyses that the study does not support.
-    """
+def findings(study: Study, facts: Facts) -> list[Finding | None]:
+    """Write the findings of notebook 08 on systems, evaluators, and annotators' agreement."""
+    if _has_positions(study):
+        text = f"The study names positions of outputs ({facts.name(listed(study.systems))}), not "
+        positions = facts.sentence(f"{text}systems, so they are not ranked.")
+        return [_evaluators(study, facts), positions, _annotators(facts)]
     groups = [_groups(facts)] if "groups" in facts.tables else []
-    return [_systems(study, facts), *groups, _evaluators(study, facts), _limits(study, facts)]
+    return [_systems(study, facts), *groups, _evaluators(study, facts), _annotators(facts)]
 
 
 def _systems(study: Study, facts: Facts) -> Finding:
     """Report which systems are distinguishable, by the best evidence that the study has."""
+    cautions = repeated_texts(study)
+    first: Where = {}
+    table, value, tests, basis = "systems", "adjusted mean", "pairs", ""
     if "evaluator" in facts.rows("systems"):
-        evaluator = facts.names("systems", column="evaluator")
-        sentence = _by_tests(facts, "systems", {}, "adjusted mean score")
-        return facts.sentence(f"By {evaluator}, not by annotators, {sentence}.")
-    if "pairs" in facts.tables:
-        dimension = facts.names("pairs", column="dimension")
-        basis = f"By judgments of {dimension}"
+        basis = f"the scores of {facts.names('systems', column='evaluator')}, not by annotators"
+        value = "adjusted mean score"
+    elif "pairs" in facts.tables:
+        basis = f"judgments of {facts.names('pairs', column='dimension')}"
         if "annotators" in facts.tables:
-            basis += f" ({facts.count('annotators')} annotators)"
-        text = f"{basis}, {_by_tests(facts, 'systems', {}, 'adjusted mean')}."
+            basis = f"{facts.count('annotators')} annotators' {basis}"
         judged = study.judged(facts.tables["pairs"]["dimension"].iloc[0])
         if not judged[["item_id", "system"]].drop_duplicates()["item_id"].duplicated().any():
-            text += " No two systems were judged on the same items, so that differences may be "
-            text += "those of the items."
-        return facts.sentence(text)
-    if "ratings" in facts.tables:
-        first: Where = {"comparator": facts.tables["ratings"]["comparator"].iloc[0]}
-        basis = "By annotators' votes"
+            text = "No two systems were judged on the same items, so items may explain differences."
+            cautions.append(text)
+    elif "ratings" in facts.tables:
+        cautions += single_opponents(study)
+        table, value, tests = "ratings", "Bradley-Terry rating", "rating_pairs"
+        first = {"comparator": facts.tables["ratings"]["comparator"].iloc[0]}
+        basis = "annotators' votes"
         if first["comparator"] != "people":
             comparator = facts.names("ratings", first, column="comparator")
-            basis = f"By comparisons of {comparator}, not by annotators"
-        sentence = _by_tests(facts, "ratings", first, "Bradley-Terry rating", "rating_pairs")
-        return facts.sentence(f"{basis}, {sentence}.")
-    if study.system_scores is not None:
-        text = "The study has scores of whole systems: only scores of outputs can show whether "
-        return facts.sentence(f"{text}systems differ.")
-    return facts.sentence("The study has no data to rank systems by.")
+            basis = f"the comparisons of {comparator}, not by annotators"
+    else:
+        text = "The study has scores of whole systems: only scores of outputs can show differences."
+        has_scores = study.system_scores is not None
+        return facts.sentence(text if has_scores else "The study has no data to rank systems by.")
+    # A caution comes before the ranking that it limits.
+    ranking = f"By {basis}, {_by_tests(facts, table, first, value, tests)}"
+    return facts.sentence(" ".join([*map(facts.name, cautions), ranking]))
 
 
 def _groups(facts: Facts) -> Finding:
@@ -87,77 +98,74 @@ def _groups(facts: Facts) -> Finding:
     tested: Where = {"p_adjusted": ("defined", None)}
     if facts.rows("groups", tested).empty:
         return facts.sentence("No group has enough items to compare systems within it.")
-    n_differ = facts.count("groups", {"p_adjusted": ("<", 0.05)}, of="differences", each=2)
-    n_tested = facts.count("groups", tested, of="differences", each=2)
-    text = f"Within groups of items, {n_differ} of {n_tested} differences are significant (Holm)"
-    if not facts.rows("groups", {"p_adjusted": ("<", 0.05)}).empty:
-        text += f", in {facts.names('groups', {'p_adjusted': ('<', 0.05)}, column='group')}"
+    differ: Where = {"p_adjusted": ("<", 0.05)}
+    n_differ = facts.count("groups", differ, among=tested, of="differences", each=2)
+    text = f"Within groups of items, {n_differ} are significant (Holm-adjusted)"
+    if len(facts.rows("groups", differ)):
+        text += f", in {facts.names('groups', differ, column='group')}"
     vary: Where = {"p_interaction": ("<", 0.05)}
     if facts.rows("groups", vary).empty:
         return facts.sentence(f"{text}. No test shows that differences vary among groups.")
-    pairs = facts.names("groups", vary, column="system")
-    return facts.sentence(
-        f"{text}. Differences vary among groups (Welch's test, Holm) for pairs of {pairs}."
-    )
+    text += ". Differences vary among groups (Welch's test, Holm-adjusted) for pairs of "
+    return facts.sentence(f"{text}{facts.names('groups', vary, column='system')}.")
 
 
-def _by_tests(facts: Facts, table: str, where: Where, value: str, tests: str = "pairs") -> str:
+def _by_tests(facts: Facts, table: str, where: Where, value: str, tests: str) -> str:
     """Report the best systems by adjusted tests, which the ranges of ranks count."""
     if facts.rows(table, {**where, "estimate": ("defined", None)}).empty:
-        return f"the order of systems is undefined: {_why(facts, table, where)}"
+        return f"the order of systems is undefined: {_why(facts, table, where)}."
     text = _first(facts, table, where, value)
-    with_interval = facts.rows(table, {**where, "ci_low": ("defined", None)})
-    if "covers" in with_interval and len(with_interval):
-        text = (
-            f"{text[:-1]}; {facts.names(table, {**where, 'ci_low': ('defined', None)}, 'covers')})"
-        )
     ranked = {**where, "rank_low": ("defined", None)}
     n = len(facts.rows(table, ranked))
     if n < 2:
         why = _why(facts, table, {**where, "rank_low": ("undefined", None)})
-        return f"{text}. The data do not show whether systems differ: {why}"
+        return f"{text}. The data do not show whether systems differ: {why}."
     text += f" of {facts.count(table, ranked, of='systems')} systems"
     best = {**where, "rank_low": 1}
-    # Ratings are sorted by name, other tables by estimate.
-    names = facts.names(table, best, by="estimate" if table == "ratings" else "")
-    if len(facts.rows(table, best)) == 1:
-        text += f". It is distinguishable from {'all others' if n > 2 else 'the other'}"
+    n_best = len(facts.rows(table, best))
+    if n_best == 1:
+        text += f" and differs significantly from {'all others' if n > 2 else 'the other'}"
+    elif n_best == n:
+        text += ", but the data do not show which is best: none can be ruled out"
     else:
-        text += f". The data do not show which system is best: it may be any of {names}"
+        # Ratings are sorted by name, other tables by estimate.
+        names = facts.names(table, best, by="estimate" if table == "ratings" else "")
+        text += f", but {facts.count(table, best, of='systems')} of them may be the best: {names}"
     if tests in facts.tables and n > 2:
+        n_differ = facts.count(tests, {**where, "p_adjusted": ("<", 0.05)}, of="pairs", each=2)
         pairs = {**where, "p_adjusted": ("defined", None)}
-        differ = {**where, "p_adjusted": ("<", 0.05)}
-        n_differ = facts.count(tests, differ, of="pairs", each=2)
-        text += f". Pairs of systems that differ significantly (Holm-adjusted): {n_differ} of "
-        text += facts.count(tests, pairs, of="pairs", each=2)
-    return text + _doubts(facts, table, where)
+        n_pairs = facts.count(tests, pairs, of="pairs", each=2)
+        text += f". Pairs that differ significantly (Holm-adjusted): {n_differ} of {n_pairs}"
+    with_interval = facts.rows(table, {**where, "ci_low": ("defined", None)})
+    scope = write_scope(with_interval.get("covers", ()))
+    text += f". Intervals generalize to {scope}" * bool(scope)
+    return f"{text}.{_doubts(facts, table, where)}"
 
 
 def _first(facts: Facts, table: str, where: Where, value: str) -> str:
-    """Report which systems rank first, and their estimate."""
+    """Report which systems have the highest estimate, and the estimate."""
     rows = facts.rows(table, where)
-    highest = {"estimate": rows["estimate"].max()}
-    best: Where = {**where, **({"rank": 1} if "rank" in rows else highest)}
+    best: Where = {
+        **where,
+        **({"rank": 1} if "rank" in rows else {"estimate": rows["estimate"].max()}),
+    }
     names, systems = facts.names(table, best), facts.rows(table, best)["system"]
     leader = {**best, "system": systems.iloc[0]}
     number = facts.number(table, leader, quantity=value)
     if "n_judgments" in rows:
         n = facts.number(table, leader, "n_judgments", interval=False)
         number += f" from {n} {'items' if 'evaluator' in rows else 'judgments'}"
-    return f"{names} {'ranks' if len(systems) == 1 else 'rank'} first ({value} {number})"
+    return f"{names} {'has' if len(systems) == 1 else 'have'} the highest {value} ({number})"
 
 
 def _doubts(facts: Facts, table: str, where: Where) -> str:
     """Count the systems whose intervals are missing or unreliable, with the first reason."""
     text = ""
-    for name, interval in (
-        ("undefined", "without an interval"),
-        ("defined", "with an unreliable interval"),
-    ):
+    for name, interval in (("undefined", "missing"), ("defined", "unreliable")):
         doubtful = {**where, "status": ("not in", ["ok"]), "ci_low": (name, None)}
         if len(facts.rows(table, doubtful)):
-            n = facts.count(table, doubtful, of="systems")
-            text += f". Systems {interval}: {n} ({facts.reason(table, doubtful)})"
+            text += f" Systems whose interval is {interval}: {facts.count(table, doubtful)} "
+            text += f"({facts.reason(table, doubtful)})."
     return text
 
 
@@ -180,31 +188,31 @@ def _evaluators(study: Study, facts: Facts) -> Finding:
         value, agree = 0.5, {"ci_low": (">", 0.5)}
     where |= {"evaluator": ("not in", [*SENTINELS, "people"])}
     if facts.rows(table, where).empty:
-        return facts.sentence(_untested(study))
-    with_interval: Where = {**where, "ci_low": ("defined", None)}
-    covers = (
-        facts.names(table, with_interval, "estimand" if is_judged else "covers") or "no intervals"
-    )
-    relation = f"agree with more than half of annotators' votes (without ties; {covers}; not "
+        human = study.judgments is not None or study.preferences is not None
+        text = f"The study has no {'evaluator scores' if human else 'judgments or votes'}, so "
+        text += "agreement of evaluators with annotators is untested."
+        if human and (study.scores is not None or study.system_scores is not None):
+            text = "The study's scores could not be compared with its judgments or votes."
+        return facts.sentence(text)
+    relation = "agree with significantly more than half of annotators' votes (ties excluded; not "
     relation += "adjusted for the number of evaluators)"
     if is_judged:
         dimension = facts.names(table, where, "dimension")
-        relation = f"correlate positively with judgments of {dimension} over outputs "
-        relation += f"(Spearman; {covers}; p Holm-adjusted over evaluators)"
-    n = facts.count(table, where, of="evaluators")
-    n_agree = facts.count(table, {**where, **agree}, of="evaluators")
+        relation = f"have a significant positive correlation with judgments of {dimension} over "
+        relation += "outputs (Spearman; Holm-adjusted over evaluators)"
+    text = f"{facts.count(table, agree, among=where, of='evaluators')} {relation}"
     options: Any = {"template": "{evaluator} {number}", "order": "highest", "rest": "{n} others"}
-    if facts.rows(table, {**where, **agree}).empty:
-        highest = facts.listing(table, where=where, **options)
-        text = f"Evaluators shown to {relation}: {n_agree} of {n}"
-        if not highest:
-            return facts.sentence(f"{text}: {_why(facts, table, where)}.")
-        return facts.sentence(f"{text}. The highest estimates: {highest}.")
-    agreeing = facts.listing(table, where={**where, **agree}, **options)
-    text = f"Evaluators that {relation}: {n_agree} of {n}: {agreeing}."
+    shown = where if facts.rows(table, {**where, **agree}).empty else {**where, **agree}
+    listing = facts.listing(table, where=shown, **options)
+    if not listing:
+        return facts.sentence(f"{text}: {_why(facts, table, where)}.")
+    intervals = facts.rows(table, {**where, "ci_low": ("defined", None)})
+    scope = write_scope(intervals["estimand" if is_judged else "covers"])
+    text += ". The highest estimates" * (shown is where) + f": {listing}."
+    text += f" Intervals generalize to {scope}." * bool(scope)
     length = {**where, "evaluator": LENGTH}
     row = facts.rows(table, {**length, "ci_low": ("defined", None)})
-    if row.empty:
+    if row.empty or shown is where:
         return facts.sentence(text)
     # If length correlates negatively with judgments, its negative predicts them equally well.
     least = max(row["ci_high"].iloc[0], 2 * value - row["ci_low"].iloc[0])
@@ -218,29 +226,15 @@ def _evaluators(study: Study, facts: Facts) -> Finding:
     return facts.sentence(text, adjusted="Holm" if is_judged else "")
 
 
-def _untested(study: Study) -> str:
-    human = study.judgments is not None or study.preferences is not None
-    if human and (study.scores is not None or study.system_scores is not None):
-        return "The study's scores could not be compared with its judgments or votes."
-    lacking = "no evaluator scores" if human else "no judgments or votes"
-    return f"The study has {lacking}, so agreement of evaluators with annotators is untested."
-
-
-def _limits(study: Study, facts: Facts) -> Finding:
-    """Report what the design cannot show."""
-    limits = []
-    tables = facts.tables
-    covers = [table["covers"] for table in tables.values() if "covers" in table]
-    if covers and pd.concat(covers).eq(THESE_ANNOTATORS).any():
-        limits.append("how other annotators would judge the outputs")
-    if study.judgments is None and study.preferences is None:
-        limits.append("how annotators would judge the outputs")
-    if "agreement" in tables and tables["agreement"]["estimate"].isna().all():
-        limits.append("how far annotators agree (no output has two judgments)")
-    if "correlations" in tables and len(study.systems) < FEWEST:
-        limits.append("how well evaluators would rank other systems")
-    limits.append("how systems perform on other kinds of input")
-    return facts.sentence(f"This design cannot show {', or '.join(limits)}.")
+def _annotators(facts: Facts) -> Finding | None:
+    """Report how well annotators agree."""
+    table = "agreement" if "agreement" in facts.tables else "vote_agreement"
+    where: Where = {"row": "all", "coefficient": "krippendorff_alpha"}
+    start = "Annotators' agreement (Krippendorff's alpha; 1: perfect, 0: as by chance) is"
+    if len(facts.rows(table, {**where, "estimate": ("undefined", None)})):
+        reason = facts.reason(table, where).removeprefix("undefined: ")
+        return facts.sentence(f"Annotators' agreement is undefined: {reason}.")
+    return facts.say(start, table, where=where)
 
 
 def judge_findings(
@@ -261,79 +255,46 @@ def judge_findings(
     """
     details = facts.rows("corrected_details")
     is_flipped = len(details) and details["better"].str.startswith("lower").all()
-    flipped = " (sign-flipped, because lower is better)" * bool(is_flipped)
-    origin = "; the notebook drew the labels at random from all judged outputs" * is_drawn
-    means = facts.listing(
-        "corrected_systems",
-        '{number} for "{system}" ({n_labels} of {n_outputs} outputs labeled; {covers})',
-        {"method": "corrected"},
-        order="highest",
-        rest="lower for {n} others",
-    )
-    corrected = None
-    if means:
-        text = f"In the study `{judged}`, the mean judgment (dimension: {facts.name(dimension)})"
-        text += f"{flipped}, estimated from labels and the scores of "
-        text += f"{facts.name(label(evaluator))}, is {means}{origin}{_corrected_pair(facts)}."
-        corrected = facts.sentence(text, study=judged)
-    replaced = _replacement(facts, judged, dimension)
-    agreed = _agreement(facts, judged, dimension, threshold)
-    orders = [agreed, _orders(facts, compared), corrected, _reversal(facts, grouped), replaced]
-    return [*orders, _audit(facts, compared), _constant(facts)]
-
-
-def _corrected_pair(facts: Facts) -> str:
-    """Write the difference between the best two corrected means."""
-    ranked = facts.rows("corrected_systems", {"method": "corrected"})["system"]
-    if len(ranked) < 2:
-        return ""
-    best, second = ranked.iloc[:2]
-    where: Where = {"method": "corrected", "system": best, "opponent": second}
-    pair = facts.rows("corrected_pairs", where)
-    if pair.empty:
-        return ""
-    difference = facts.number("corrected_pairs", where)
-    verdict = pair["verdict"].iloc[0] or "not tested"
-    return f"; {facts.name(best)} minus {facts.name(second)} is {difference} ({verdict})"
+    start = f"In the study `{judged}`, the mean judgment (dimension: {dimension})"
+    start += " (sign-flipped, because lower is better)" * bool(is_flipped)
+    start += f", estimated from labels and the scores of {label(evaluator)}"
+    start += " (the notebook drew the labels at random from all judged outputs)" * is_drawn
+    template = '{number} for "{system}" ({n_labels} of {n_outputs} outputs labeled; for {covers})'
+    options: Any = {"where": {"method": "corrected"}, "order": "highest"}
+    options["rest"] = "lower for {n} others"
+    corrected = facts.say(f"{start} is", "corrected_systems", template, **options)
+    same = f"In the study `{compared}`, the share of pairs with the same verdict in both orders is"
+    where = {"test": "consistency", "evaluator": ("not in", [*VERDICT_SENTINELS])}
+    options |= {"where": where, "order": "lowest", "rest": "higher for {n} others"}
+    orders = facts.say(same, "audit_findings", "{number} for {evaluator}", **options)
+    null = "In AlpacaEval, according to its judge, GPT-4 Turbo, a constant text (NullModel) has a "
+    wins = "{estimate:.0%} in {n_clusters} comparisons with texts of GPT-4 Turbo"
+    only = {"evaluator": "NullModel", "kind": "all prompts"}
+    return [
+        _agreement(facts, judged, dimension, threshold),
+        orders and orders.about(study=compared),
+        corrected and corrected.about(study=judged),
+        _reversal(facts, grouped),
+        _replacement(facts, judged, dimension),
+        _audit(facts, compared),
+        facts.say(f"{null}win rate of", "alpaca_eval", wins, only),
+    ]
 
 
 def _agreement(facts: Facts, study: str, dimension: str, threshold: float | None) -> Finding | None:
     """Compare judges' accuracy with that of a constant judge."""
     where: Where = {"system": ALL_SYSTEMS, "quantity": "accuracy"}
-    accuracies = facts.listing(
-        "agreement",
-        '{number} for "{evaluator}"',
-        where,
-        order="highest",
-        rest="lower for {n} others",
-    )
+    options: Any = {"order": "highest", "rest": "lower for {n} others"}
+    accuracies = facts.listing("agreement", '{number} for "{evaluator}"', where, **options)
     if not accuracies:
         return None
     judge = facts.rows("agreement", where)["evaluator"].iloc[0]
     constant = {**where, "quantity": "constant_accuracy", "evaluator": judge}
-    passing = (
-        "" if threshold is None else f"; they pass from {facts.name(f'threshold {threshold:g}')} on"
-    )
-    text = f"In the study `{study}`, the share of labels (dimension: {facts.name(dimension)}"
-    text += f"{passing}) with which a judge agrees is {accuracies}; for a judge that always gives "
-    text += f"the most frequent label, it is {facts.number('agreement', constant)}."
+    passing = "" if threshold is None else f"; pass: from {facts.name(f'{threshold:g}')} on"
+    text = f"In the study `{study}`, the share of labels with which a judge agrees is {accuracies}"
+    text += f", compared with {facts.number('agreement', constant)} for a judge that always gives "
+    text += f"the most frequent label (dimension: {facts.name(dimension)}{passing})."
     return facts.sentence(text, study=study)
-
-
-def _orders(facts: Facts, study: str) -> Finding | None:
-    """Report how often a judge's verdict is the same in both orders."""
-    where: Where = {"test": "consistency", "evaluator": ("not in", [*VERDICT_SENTINELS])}
-    shares = facts.listing(
-        "audit_findings",
-        "{number} for {evaluator}",
-        where,
-        order="lowest",
-        rest="higher for {n} others",
-    )
-    if not shares:
-        return None
-    text = f"In the study `{study}`, the share of pairs with the same verdict in both orders is "
-    return facts.sentence(f"{text}{shares}.", study=study)
 
 
 def _reversal(facts: Facts, study: str) -> Finding | None:
@@ -349,10 +310,8 @@ def _reversal(facts: Facts, study: str) -> Finding | None:
     reversals = []
     for group, system, opponent in verdicts.index[is_reversed]:
         where = {"group": group, "system": system, "opponent": opponent}
-        judged, corrected = (
-            facts.number("within_groups", {**where, "method": method})
-            for method in ("evaluator alone", "corrected")
-        )
+        judged = facts.number("within_groups", {**where, "method": "evaluator alone"})
+        corrected = facts.number("within_groups", {**where, "method": "corrected"})
         text = f'{judged} in "{facts.name(group)}" by the judge ({facts.name(system)} minus '
         reversals.append(f"{text}{facts.name(opponent)}), but {corrected} if corrected by labels")
     text = f"In the study `{study}`, the difference between means is {listed(reversals)}."
@@ -363,7 +322,7 @@ def _replacement(facts: Facts, study: str, dimension: str) -> Finding | None:
     """Report which evaluators may replace an annotator, and by which rule."""
     table = "replaced_evaluators"
     template = '{number} for "{evaluator}" (omega {omega:.2f}, {n_annotators} annotators: '
-    template += "{verdict}; {covers})"
+    template += "{verdict}; for {covers})"
     with_p: Where = {"p": ("defined", None)}
     if facts.rows(table, with_p).empty:
         return None
@@ -371,24 +330,18 @@ def _replacement(facts: Facts, study: str, dimension: str) -> Finding | None:
     first = {"evaluator": facts.rows(table, with_p)["evaluator"].iloc[0]}
     epsilon = facts.number(table, first, "epsilon", interval=False)
     measure = facts.names("replaced_details", column="agreement")
-    rule = "for at least half of annotators, a test shows that the evaluator agrees with the other "
-    rule += f"annotators (measure: {measure}) at least as well as this annotator does, up to "
-    rule += f"epsilon {epsilon}; omega is the share of such annotators, tests are adjusted over "
-    rule += "annotators, and verdicts by Holm over evaluators"
+    rule = f"it agrees with the other annotators (measure: {measure}) at least as well as half of "
+    rule += (
+        f"annotators do, up to epsilon {epsilon}, by Holm-adjusted tests; omega is the share of "
+    )
+    rule += "annotators for whom a test shows this"
     listing = facts.listing(table, template, order="highest", rest="lower for {n} others")
-    text = f"In the study `{study}`, {n} are shown to be able to replace an annotator (dimension: "
-    text += f"{facts.name(dimension)}): {rule}. The probability that the evaluator agrees at least "
-    text += f"as well as an annotator does, averaged over annotators, is {listing}."
+    text = f"In the study `{study}`, {n} may replace an annotator (dimension: "
+    text += (
+        f"{facts.name(dimension)}; rule: {rule}). The mean probability that an evaluator agrees "
+    )
+    text += f"at least as well as an annotator does is {listing}."
     return facts.sentence(text, study=study, conditions=rule, adjusted="Holm")
-
-
-#: An audit's verdict -> in words.
-_VERDICTS = {
-    "found": "found (interval beyond the margin)",
-    "significant": "significant but perhaps within the margin",
-    "ruled out": "ruled out ({inner} interval within the margin)",
-    "not shown": "inconclusive",
-}
 
 
 def _audit(facts: Facts, study: str) -> Finding | None:
@@ -399,36 +352,23 @@ def _audit(facts: Facts, study: str) -> Finding | None:
     row = facts.rows(table, with_p).iloc[0]
     first = {"evaluator": row["evaluator"], "test": row["test"]}
     margin = facts.number(table, first, "margin", interval=False)
+    found: Where = {**with_p, "verdict": "found"}
+    n_found = facts.count(table, found, among=with_p, of="tests")
+    biases = facts.listing(table, "{evaluator} ({test}: {number})", found)
+    text = f"In the study `{study}`, {n_found} of judges find a bias beyond the margin of {margin} "
+    text += "of verdicts (Holm-adjusted within judges)"
+    if biases:
+        text += f": {biases}. These are gains in the share of verdicts of a text shown first "
+        text += "(position), twice as long (length), or by the judge's own system (own)"
     # Whether a bias is ruled out is a test at the same level, but on each side of the interval.
     inner = facts.name(f"{2 * row['confidence'] - 1:.0%}")
-    counts = ", ".join(
-        f"{description.format(inner=inner)} {facts.count(table, {**with_p, 'verdict': verdict})}"
-        for verdict, description in _VERDICTS.items()
-    )
-    biases = facts.listing(table, "{evaluator} ({test}: {number})", {**with_p, "verdict": "found"})
-    text = f"In the study `{study}`, judges were tested for biases (number of tests: "
-    text += f"{facts.count(table, with_p, of='tests')}, Holm-adjusted within judges; margin: "
-    text += f"{margin} of verdicts): {counts}"
-    if biases:
-        text += ". Found, as the gain in the share of verdicts of a text shown first (position), "
-        text += f"twice as long (length), or by the judge's own system (own): {biases}"
+    n_out = facts.count(table, {**with_p, "verdict": "ruled out"}, of="tests")
+    text += f". Biases ruled out ({inner} interval within the margin): {n_out}"
     for status in facts.rows(table, {**with_p, "status": ("not in", ["ok"])})["status"].unique():
         doubtful = {**with_p, "status": status}
         text += f". Tests with a reservation: {facts.count(table, doubtful, of='tests')} "
         text += f"({facts.reason(table, doubtful)})"
     return facts.sentence(f"{text}.", study=study, adjusted="Holm")
-
-
-def _constant(facts: Facts) -> Finding | None:
-    """Report how often AlpacaEval's constant text wins."""
-    where = {"evaluator": "NullModel", "kind": "all prompts"}
-    if facts.rows("alpaca_eval", where).empty:
-        return None
-    number = facts.number("alpaca_eval", where, form=".0%")
-    n = facts.number("alpaca_eval", where, "n_clusters", interval=False)
-    text = "In AlpacaEval, according to its judge, GPT-4 Turbo, a constant text (NullModel) has a "
-    text += f"win rate of {number} in {n} comparisons with texts of GPT-4 Turbo."
-    return facts.sentence(text, study="alpaca-eval")
 
 
 def planning_findings(
@@ -452,46 +392,43 @@ def planning_findings(
     tested = "votes" if of_votes else judgments
     if evaluator is not None:
         tested, of_votes = f"scores by {evaluator}, not by annotators", False
-    covers = THESE_ANNOTATORS if sample == "fixed" else OTHER_ANNOTATORS
-    fifth = " (the notebook's default: a fifth of the standard deviation within systems)"
-    points = f"points{fifth * default}"
-    means = _cheapest(facts, "means_designs", f"{judgments} ({covers})", "output", points)
-    designs = [means, _cheapest(facts, "votes_designs", f"votes ({covers})", "pair", shares)]
+    points = "points"
+    points += " (the notebook's default: a fifth of the SD within systems)" * default
+    scope = write_scope([THESE_ANNOTATORS if sample == "fixed" else OTHER_ANNOTATORS])
+    means = _cheapest(facts, "means_designs", judgments, scope, "output", points)
+    designs = [means, _cheapest(facts, "votes_designs", "votes", scope, "pair", shares)]
     decided: Where = {"verdict": ("in", ["better", "worse"])}
     if facts.rows("stops").empty:
         return designs
-    text = f"Sequential tests of {tested} (Holm-adjusted; "
-    text += f"{facts.names('stops', column='covers')}) decide "
+    scope = write_scope(facts.tables["stops"]["covers"])
+    text = f"Sequential tests of {tested} (Holm-adjusted; they generalize to {scope}) decide "
     text += facts.count("stops", decided, among={}, of="pairs of systems")
-    template = "{system} is {verdict} than {opponent} ({number} after {stopped_at:.0f} "
-    template += f"{block}s)"
-    more = "; the table has {n} more"
-    listing = facts.listing("stops", template, decided, value="stopped_estimate", rest=more)
+    template = "{system} is {verdict} than {opponent} ({number} after {stopped_at:.0f} " + block
+    options: Any = {"value": "stopped_estimate", "rest": "; the table has {n} more"}
+    listing = facts.listing("stops", template + "s)", decided, **options)
     unit = f"differences {shares}" if of_votes else "differences in points"
     unit += " when the test stopped, with confidence sequences not adjusted over pairs"
     text += f" ({unit}): {listing}" * bool(listing)
     return [*designs, facts.sentence(f"{text}.", adjusted="Holm")]
 
 
-def _cheapest(facts: Facts, table: str, data: str, per: str, unit: str) -> Finding | None:
+def _cheapest(
+    facts: Facts, table: str, data: str, scope: str, per: str, unit: str
+) -> Finding | None:
     """Report the cheapest design with the target power, or else the most powerful."""
     designs = facts.rows(table, {"power": ("defined", None)})
     if designs.empty:
         return None
-    status, data_kind = designs["status"].iloc[0], data.partition(" ")[0]
+    status = designs["status"].iloc[0]
     template = "the cheapest design searched whose power is at least {target} has "
     if status == "no_power":
         template = "no design searched has a power of {target}; the most powerful has "
-    template += "{n_items} items and {n_annotators} annotators ({design} design), {n_votes} "
-    template += (
-        f"annotators per {per}, {{n_judgments}} {data_kind} in total, for a price of {{price:.0f}} "
-    )
-    template += "({price_judgment} each, {price_item} per item, {price_annotator} per annotator); "
-    template += (
-        f"its power is {{power:.2f}} for a difference of {{difference}} {unit} at level {{level}}"
-    )
-    text = facts.listing(table, template, value="power", most=1)
-    conditions = "the variances of the pilot study are taken as known"
+    template += "{n_items} items, {n_annotators} annotators ({design} design), and {n_votes} "
+    template += f"annotators per {per}: {{n_judgments}} {data.partition(' ')[0]} for a price of "
+    template += "{price:.0f} ({price_judgment} each, {price_item} per item, {price_annotator} per "
+    template += f"annotator). Its power is {{power:.2f}} for a difference of {{difference}} {unit} "
+    text = facts.listing(table, template + "at level {level}", value="power", most=1)
+    conditions = f"tests generalize to {scope}; the variances of the pilot study are taken as known"
     if status not in ("ok", "no_power"):
         conditions += f"; {facts.reason(table)}"
     text = f"For comparing two systems by {data}, {text} ({conditions})."
@@ -522,14 +459,10 @@ def _ranked(facts: Facts, table: str, start: str) -> Finding | None:
     if rows.empty:
         return None
     options: Any = {"order": "highest", "rest": "lower for {n} others"}
-    null: float | None = None
     if table == "ranking_beyond_length":
-        # Its own correlation explains part of the differences from it.
-        template = ", whose mean is {number} (studies: {n_studies}),"
-        length = facts.listing("pooled_summary", template, {"evaluator": LENGTH})
-        start += " text length (longer is better; studies without texts have noise instead)"
-        start, null = f"{start}{length} by", 0.0
-    listing = facts.listing(table, '{number} for "{evaluator}"', ranked, null=null, **options)
+        start += " text length (longer is better; studies without texts have noise instead) by"
+        options["null"] = 0.0
+    listing = facts.listing(table, '{number} for "{evaluator}"', ranked, **options)
     first = {"evaluator": rows["evaluator"].iloc[0]}
     n_studies = facts.number(table, first, "n_studies", interval=False)
     text = f"Over the {n_studies} studies that {facts.count(table, ranked, of='evaluators')} "

@@ -122,7 +122,13 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
             for line, names in _by_line(rule, study, answers.items()).items()
         ]
 
-    limits = [*each(_disconnected), *_outliers(study), *_other_scales(study), *_odd_scores(study)]
+    limits = [
+        *each(_disconnected),
+        *single_opponents(study),
+        *_outliers(study),
+        *_other_scales(study),
+        *_odd_scores(study),
+    ]
     if not study.persons:
         limits.append(
             "annotators are positions in a file, not necessarily persons: intervals generalize to "
@@ -467,7 +473,20 @@ def _connected(answers: pd.DataFrame, column: str) -> list[list[str]]:
     pairs = answers[["system", column]].drop_duplicates()
     label = linked(pairs["system"], pairs[column])
     systems = pairs.assign(label=label).drop_duplicates("system")
-    return [[str(name) for name in group] for _, group in systems.groupby("label")["system"]]
+    return sorted(sorted(group) for _, group in systems.astype(str).groupby("label")["system"])
+
+
+def single_opponents(study: Study) -> list[str]:
+    """Report votes or comparisons that are all with the same system, of three or more."""
+    lines = []
+    system = study.outputs.set_index("output_id")["system"]
+    for noun, table in (("votes", study.preferences), ("comparisons", study.comparisons)):
+        if table is not None and len(study.systems) > 2:
+            sides = table[["output_a", "output_b"]].apply(lambda ids: ids.map(system))
+            common = [name for name in {*sides.iloc[0]} if sides.eq(name).any(axis=1).all()]
+            text = "other systems were not compared with each other, so their order is indirect."
+            lines += [f"All {noun} are with {name}: {text}" for name in common if len(common) == 1]
+    return lines
 
 
 def repeated_texts(study: Study) -> list[str]:

@@ -22,8 +22,8 @@ def judged(means, **options):
 
 
 def sentences(study, tables):
-    systems, evaluators, limits = (one.sentence for one in findings(study, Facts(tables)))
-    return {"systems": systems, "evaluators": evaluators, "limits": limits}
+    systems, evaluators, *_ = (one.sentence for one in findings(study, Facts(tables)) if one)
+    return {"systems": systems, "evaluators": evaluators}
 
 
 def test_a_clear_winner_is_named_and_equal_systems_are_inconclusive():
@@ -31,18 +31,16 @@ def test_a_clear_winner_is_named_and_equal_systems_are_inconclusive():
     clear = sentences(study, tables)
     best = tables["systems"]["system"].iloc[0]
     assert clear["systems"].startswith(
-        f"By judgments of quality (30 annotators), {best} ranks first (adjusted mean "
+        f"By 30 annotators' judgments of quality, {best} has the highest adjusted mean ("
     )
-    assert (
-        " from 1,200 judgments; other items and annotators) of 3 systems. It is distinguishable "
-        "from all others. Pairs" in clear["systems"]
+    assert clear["systems"].endswith(
+        " from 1,200 judgments) of 3 systems and differs significantly from all others. Pairs that "
+        "differ significantly (Holm-adjusted): 2 of 3. Intervals generalize to other items and "
+        "other annotators."
     )
-    assert clear["systems"].endswith("(Holm-adjusted): 2 of 3.")
-    assert "other annotators" not in clear["limits"]
     equal = sentences(*judged([0.0, 0.0, 0.0], n_annotators=3))
-    assert "do not show which system is best: it may be any of" in equal["systems"]
-    assert "(Holm-adjusted): 0 of 3" in equal["systems"]
-    assert "how other annotators would judge" in equal["limits"]
+    assert "do not show which is best: none can be ruled out. Pairs" in equal["systems"]
+    assert "(Holm-adjusted): 0 of 3. Intervals generalize to other items with" in equal["systems"]
     assert equal["evaluators"].startswith("The study has no evaluator scores, so agreement")
 
 
@@ -62,7 +60,7 @@ def correlations(rows):
         ((0.1, 0.0, 0.2, 0.1), "above that of text length (0.10 [0.00, 0.20]) are those of metric"),
         # The length predicts as well with its sign changed.
         ((-0.6, -0.7, -0.5, 0), "[−0.70, −0.50]) may do as well, because the intervals overlap."),
-        ((None, None, None, None), "metric 2 0.20 [0.10, 0.30]."),
+        ((None, None, None, None), "to other items with these systems."),
     ],
 )
 def test_evaluators_agree_by_their_adjusted_test_and_beat_the_length_by_both(length, words):
@@ -76,17 +74,14 @@ def test_evaluators_agree_by_their_adjusted_test_and_beat_the_length_by_both(len
     tables["correlations"] = correlations([*rows, ("length@sentinel", *length)])
     sentence = sentences(study, tables)["evaluators"]
     assert sentence.startswith(
-        "Evaluators that correlate positively with judgments of clarity over outputs (Spearman; "
-        "these systems, other items; p Holm-adjusted over evaluators)"
-    )
-    assert (
-        "over evaluators): 2 of 3: metric 1 0.60 [0.50, 0.70] and metric 2 0.20 [0.10, 0.30]."
-        in sentence
+        "2 of 3 evaluators have a significant positive correlation with judgments of clarity over "
+        "outputs (Spearman; Holm-adjusted over evaluators): metric 1 0.60 [0.50, 0.70] and "
+        "metric 2 0.20 [0.10, 0.30]. Intervals generalize to other items with these systems."
     )
     assert words in sentence
     tables["correlations"] = correlations([("metric_1", 0.2, None, None, None)])
     sentence = sentences(study, tables)["evaluators"]
-    assert "over evaluators): 0 of 1. The highest" in sentence
+    assert sentence.startswith("0 of 1 evaluators have a significant positive correlation with")
     assert sentence.endswith("The highest estimates: metric 1 0.20 (no interval).")
 
 
@@ -96,12 +91,11 @@ def test_votes_rank_systems_by_tests_and_missing_ones_give_the_reason():
     tables = {"ratings": rated.systems, "rating_pairs": rated.pairs}
     assert rated.systems["rank_high"].tolist() == [3, 2, 2]
     sentence = sentences(study, tables)["systems"]
-    assert "items and annotators) of 3 systems. The data do not show which system is" in sentence
-    assert "best: it may be any of c and b. Pairs of systems that differ significantly" in sentence
-    assert sentence.endswith("(Holm-adjusted): 2 of 3.")
+    assert ") of 3 systems, but 2 of them may be the best: c and b. Pairs that differ" in sentence
+    assert "(Holm-adjusted): 2 of 3. Intervals generalize" in sentence
     doubtful = rated.systems.assign(status=["ok", "few_items", "ok"], reason=["", "only 3", ""])
     sentence = sentences(study, {"ratings": doubtful})["systems"]
-    assert "Systems with an unreliable interval: 1 (only 3)" in sentence
+    assert "Systems whose interval is unreliable: 1 (only 3)." in sentence
     ends = dict.fromkeys(("ci_low", "ci_high", "rank_low", "rank_high"))
     missing = rated.systems.assign(**ends, status="few_items", reason="one item alone")
     sentence = sentences(study, {"ratings": missing})["systems"]
@@ -115,14 +109,16 @@ def test_without_annotators_the_evaluator_or_the_first_judge_is_named():
     tables = {"systems": comparison.systems, "pairs": comparison.pairs}
     sentence = sentences(study, tables)["systems"]
     best = comparison.systems["system"].iloc[0]
-    assert sentence.startswith(f"By close, not by annotators, {best} ranks first (adjusted mean ")
-    assert " from 20 items; other items) of 3 systems. It is disting" in sentence
+    start = (
+        f"By the scores of close, not by annotators, {best} has the highest adjusted mean score ("
+    )
+    assert sentence.startswith(start) and " from 20 items) of 3 systems and differs" in sentence
     games = {"system_a": [*"aab"] * 2, "system_b": [*"bcc"] * 2, "outcome": [*"aab", *"bbb"]}
     votes = [pd.DataFrame(games).assign(comparator=name) for name in ("judge_1", "judge_2")]
     rated = nb.rate(pd.concat(votes * 9, ignore_index=True))
     tables = {"ratings": rated.systems, "rating_pairs": rated.pairs}
     sentence = sentences(study, tables)["systems"]
-    assert sentence.startswith("By comparisons of judge 1, not by annotators, c ranks first (")
+    assert sentence.startswith("By the comparisons of judge 1, not by annotators, c has the")
     assert " of 3 systems" in sentence and " of 3." in sentence
     rows = {"system": study.systems, "evaluator": "bleu", "score": range(3)}
     system_scores = pd.DataFrame(rows)
@@ -177,9 +173,9 @@ def test_pairs_decided_for_either_system_are_counted_with_the_estimate_at_the_st
     )
     *_, finding = planned({"stops": stops}, of_votes=False)
     assert finding.sentence == (
-        "Sequential tests of judgments of quality (Holm-adjusted; other items, these annotators) "
-        "decide 3 of 4 pairs of systems (differences in points when the test stopped, with "
-        "confidence sequences not adjusted over pairs): a is better than b ("
+        "Sequential tests of judgments of quality (Holm-adjusted; they generalize to other items "
+        "with these annotators) decide 3 of 4 pairs of systems (differences in points when the "
+        "test stopped, with confidence sequences not adjusted over pairs): a is better than b ("
         "1.50 [1.00, 2.00] after 10 items), a is worse than c (−2.50 [−3.00, −2.00] after 20 "
         "items), and c is worse than d (−3.50 [−4.00, −3.00] after 30 items)."
     )
@@ -198,17 +194,16 @@ def test_a_design_is_stated_with_its_difference_prices_and_assumption():
     )
     finding, *_ = planned({"means_designs": plan.designs})
     for words in (
-        "two systems by judgments of quality (other items and annotators), the cheapest design",
-        "searched whose power is at least 0.8 has",
-        f"annotators (crossed design), {plan.designs['n_votes'][0]} annotators per output, ",
-        f"{plan.designs['n_judgments'][0]:,} judgments in total",
-        "0.1 each, 1 per item, 5 per annotator",
-        "for a difference of 0.3 points (the notebook's default: a fifth of the standard deviation",
-        "within systems) at level 0.05 (the variances of the pilot study are taken as known).",
+        "two systems by judgments of quality, the cheapest design searched whose power is at least",
+        f"annotators (crossed design), and {plan.designs['n_votes'][0]} annotators per output: ",
+        f"{plan.designs['n_judgments'][0]:,} judgments for a price of ",
+        "0.1 each, 1 per item, 5 per annotator). Its power",
+        "for a difference of 0.3 points (the notebook's default: a fifth of the SD within systems)",
+        "at level 0.05 (tests generalize to other items and other annotators; the variances of the",
     ):
         assert words in finding.sentence
     chosen, *_ = planned({"means_designs": plan.designs}, sample="fixed", default=False)
-    assert "(other items, these annotators), the cheapest" in chosen.sentence
+    assert "(tests generalize to other items with these annotators; " in chosen.sentence
     assert "0.3 points at level" in chosen.sentence
 
 
@@ -232,17 +227,16 @@ def test_biases_of_judges_are_stated_with_their_margins_and_families():
     options = {"dimension": "clarity", "evaluator": "e", "is_drawn": True}
     *_, biases, _ = judge_findings(Facts(tables), "s", "p", **options)
     assert biases.sentence == (
-        "In the study `p`, judges were tested for biases (number of tests: 1, Holm-adjusted within "
-        "judges; margin: 0.05 of verdicts): found (interval beyond the margin) 0, significant but "
-        "perhaps within the margin 0, ruled out (90% interval within the margin) 0, inconclusive "
-        "1. Tests with a reservation: 1 (votes count as the truth)."
+        "In the study `p`, 0 of 1 tests of judges find a bias beyond the margin of 0.05 of "
+        "verdicts (Holm-adjusted within judges). Biases ruled out (90% interval within the "
+        "margin): 0. Tests with a reservation: 1 (votes count as the truth)."
     )
     tables["audit_findings"] = audit.assign(verdict="found", status="ok")
     *_, biases, _ = judge_findings(Facts(tables), "s", "p", **options)
     assert biases.sentence.endswith(
-        "inconclusive 0. Found, as the gain in the share of verdicts of a text shown first "
-        "(position), twice as long (length), or by the judge's own system (own): j (position: "
-        "0.01 [−0.20, 0.20])."
+        "): j (position: 0.01 [−0.20, 0.20]). These are gains in the share of verdicts of a text "
+        "shown first (position), twice as long (length), or by the judge's own system (own). "
+        "Biases ruled out (90% interval within the margin): 0."
     )
 
 
@@ -267,9 +261,9 @@ def test_the_notebook_on_judges_reports_agreement_order_and_reversals():
     options = {"dimension": "clarity", "evaluator": "e", "is_drawn": True, "threshold": 4.0}
     found = judge_findings(Facts(tables), "s", "p", grouped="q", **options)
     assert [finding.sentence for finding in found if finding] == [
-        "In the study `s`, the share of labels (dimension: clarity; they pass from threshold 4 on) "
-        'with which a judge agrees is 0.80 [0.50, 0.90] for "j"; for a judge that always gives the '
-        "most frequent label, it is 0.60 [0.50, 0.90].",
+        "In the study `s`, the share of labels with which a judge agrees is 0.80 [0.50, 0.90] for "
+        '"j", compared with 0.60 [0.50, 0.90] for a judge that always gives the most frequent '
+        "label (dimension: clarity; pass: from 4 on).",
         "In the study `p`, the share of pairs with the same verdict in both orders is 0.80 [0.70, "
         "0.90] for j.",
         'In the study `q`, the difference between means is 0.20 [0.10, 0.30] in "g" by the judge '
@@ -277,11 +271,24 @@ def test_the_notebook_on_judges_reports_agreement_order_and_reversals():
     ]
 
 
-def test_a_ranking_of_systems_with_separate_items_says_so():
+def test_cautions_come_before_a_ranking_and_positions_are_not_ranked():
     study = nb.simulate("judgments", n_items=20, seed=1)
     apart = study.replace(outputs=study.outputs.assign(item_id=study.outputs["output_id"]))
     for chosen, is_said in ((study, False), (apart, True)):
         compared = nb.compare_systems(chosen)
         facts = Facts({"systems": compared.systems, "pairs": compared.pairs})
         sentence = findings(chosen, facts)[0].sentence
-        assert ("No two systems were judged on the same items" in sentence) == is_said
+        assert sentence.startswith("No two systems were judged on the same items") == is_said
+    votes = nb.simulate("votes", systems={"a": 0.0, "b": 1.2, "c": 1.1}, n_items=20, seed=0)
+    system = votes.outputs.set_index("output_id")["system"]
+    is_star = (
+        votes.preferences[["output_a", "output_b"]].isin(system.index[system == "a"]).any(axis=1)
+    )
+    star = votes.replace(preferences=votes.preferences[is_star])
+    rated = nb.rate(star, of="preferences")
+    sentence = sentences(star, {"ratings": rated.systems, "rating_pairs": rated.pairs})["systems"]
+    assert sentence.startswith("All votes are with a: other systems were not compared with each ")
+    names = {"a": "output_1", "b": "output_2", "c": "Answer B"}
+    renamed = votes.outputs.assign(system=votes.outputs["system"].map(names))
+    _, positions, _ = findings(votes.replace(outputs=renamed), Facts({}))
+    assert positions.sentence.endswith("not systems, so they are not ranked.")
