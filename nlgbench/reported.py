@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 #: The most rows of a table on a screen.
 MOST_ROWS = 12
 #: In wider tables, columns with a single value become a note.
-_MOST_COLUMNS = 4
+_MOST_COLUMNS = 3
 #: Columns that serve other computations, or that describe a whole table; files have them.
 _HIDDEN = [
     *("source", "status", "label", "signature", "se", "confidence", "method", "exact", "center"),

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from nlgbench.reported import digits, readable, write_number
-from nlgbench.runner.facts import legible
+from nlgbench.runner.facts import drop_mirrored, legible, write_scope
 from nlgbench.runner.run_folder import Folder, Table
 
 #: The most columns of a table that fits in one of two text columns.
@@ -131,7 +131,6 @@ def numbers(folder: Folder) -> pd.DataFrame:
 def numbers_tex(folder: Folder) -> str:
     """Write a macro for each number, below a comment with its id."""
     lines = [
-        "% Each number of the ledger and each estimate of the tables has a macro with its value.",
         "% Suffixes: Low and High for the interval, Published for the printed number; Value if the",
         "% name of an estimate would end in one of these words or in Interval.",
         r"% Write \input{report/numbers} in the preamble, and \nlg...{} where a number belongs.",
@@ -153,12 +152,13 @@ def _quantities(folder: Folder) -> Iterator[tuple[str, dict[str, str]]]:
         ends = {"": "recomputed", "Low": "ci_low", "High": "ci_high", "Published": "published"}
         yield quantity, _texts({end: row[column] for end, column in ends.items()}, decimals)
     for table in folder.tables:
-        # Among several runs, a macro names the notebook, without its number.
-        run_name = [re.sub(r"^\d+\w?-", "", table.run)] * (len(folder.runs) > 1)
+        # Among several runs, a macro names the notebook, without its number, and the study.
+        notebook = re.sub(r"^\d+\w?-", "", table.run).replace("@study=", "/")
+        run_name = [notebook] * (len(folder.runs) > 1)
         if not table.is_keyed:
             continue
         varied = [key for key in table.keys if len(set(table.frame[key])) > 1] or table.keys
-        for row in table.frame.to_dict("records"):
+        for row in drop_mirrored(table.frame).to_dict("records"):
             names = (str(row[key]) for key in varied if row[key] != "")
             quantity = "/".join([*run_name, table.name, *names])
             ends = {"": "estimate", "Low": "ci_low", "High": "ci_high"}
@@ -189,23 +189,36 @@ def tables(folder: Folder) -> dict[str, str]:
             texts[name] = _fitted(laid_out.read_text(encoding="utf-8"))
         elif table.is_keyed:
             printed = [name for name in (*table.keys, *_PRINTED) if name in table.frame]
-            rows = readable(legible(table.frame[printed]))
-            if 1 < len(rows) <= _MOST_ROWS:
+            rows = _spread(readable(legible(table.frame[printed])))
+            if 1 < len(rows) <= _MOST_ROWS and rows.attrs["numbers"]:
                 texts[name] = _fitted(_layout(table, rows))
     return texts
 
 
+def _spread(rows: pd.DataFrame) -> pd.DataFrame:
+    """Give each value of the last key a column of estimates, if few and without empty cells."""
+    *keys, last = [*rows]
+    if len(keys) < 2 or last != "estimate" or rows.duplicated(keys).any():
+        return rows
+    wide = rows.set_index(keys)[last].unstack(sort=False)
+    if wide.shape[1] > _NARROW or wide.isna().any(axis=None):
+        return rows
+    spread = wide.rename_axis(columns=None).reset_index()
+    spread.attrs |= rows.attrs | {"numbers": [*wide]}
+    return spread
+
+
 def _layout(table: Table, rows: pd.DataFrame) -> str:
     """Lay out a table of estimates with their intervals."""
-    confidence = set(table.frame.get("confidence", [])) - {""}
-    level = [f"{confidence.pop():.0%} intervals."] if len(confidence) == 1 else []
-    title = f"{table.name.replace('_', ' ').capitalize()}."
-    name = f"{table.run}-{table.name}"
+    levels, scope = table.frame.get("confidence", pd.Series([0.95])), table.frame.get("covers", ())
+    level = f"{levels.iloc[0]:.0%} intervals" if len({*levels}) == 1 else "Intervals"
+    level += f" generalize to {write_scope(scope)}." if any(scope) else " in brackets."
+    notes = [level] * ("ci_low" in table.frame) + rows.attrs["notes"]
     laid_out = rows.rename(columns=str.capitalize).set_index(rows.columns[0].capitalize())
     return to_latex(
         laid_out.rename(index=lambda text: text[:40]),
-        caption=" ".join([title, *level, *rows.attrs["notes"], f"Source: {table.source}."]),
-        label="tab:" + re.sub("[^A-Za-z0-9-]+", "-", name),
+        caption=" ".join([f"{table.title}.", *notes, f"Source: {table.source}."]),
+        label="tab:" + re.sub("[^A-Za-z0-9-]+", "-", f"{table.run}-{table.name}"),
     )
 
 

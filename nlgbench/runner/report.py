@@ -179,7 +179,10 @@ def _answer(run: Run) -> dict[str, Any]:
         parts = [*findings.loc[is_source, "data"], *findings.loc[is_source, "subject"]]
         answer["about"] = " · ".join([day, *filter(None, parts)]) + "."
     doubts = _rows(run, _DOUBTS).get("could change a conclusion", ())
-    answer["doubts"] = [_ADVICE.sub(".", text) for text in doubts]
+    told = " ".join(answer["findings"][:3])
+    answer["doubts"] = [_ADVICE.sub(".", text) for text in doubts if text not in told]
+    first = next(iter(answer["findings"]), "")
+    answer["short"] = re.sub(r"^(.*?\[.*?\.) [A-Z].*", r"\1", first)  # up to its first estimate
     return answer
 
 
@@ -303,6 +306,5 @@ def _statistics(folder: Folder) -> str:
     for column, title in names.items():
         cells = rows.get(column, pd.Series(dtype=str)).dropna().unique()
         used = {cell if isinstance(cell, str) else f"{cell:.4g}" for cell in cells} - {"", "none"}
-        distinct = sorted(used, key=lambda text: (len(text), text))  # 200 before 1000
-        texts += [f"{title}: {', '.join(distinct)}"] * bool(distinct)
+        texts += [f"{title}: {', '.join(sorted(used))}"] * bool(used)
     return "; ".join(texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from dataclasses import dataclass, field
@@ -19,6 +20,9 @@ from nlgbench.study import schema
 _LONG = 160
 #: Columns of numbers, even if all of them are undefined.
 _NUMBERS = ("estimate", "ci_low", "ci_high", "rank", "rank_low", "rank_high")
+#: Titles of tables, by name, or by notebook and name if a name has several meanings.
+_TITLES = Path(__file__).parent.joinpath("templates", "table_titles.csv").read_text("utf-8")
+_TITLE_OF = dict(csv.reader(_TITLES.splitlines()))
 _NUMBER = r"-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?|inf)"
 
 
@@ -63,6 +67,12 @@ class Table:
     frame: pd.DataFrame
 
     @property
+    def title(self) -> str:
+        """What the table shows."""
+        title = _TITLE_OF.get(self.name, self.name.replace("_", " ").capitalize())
+        return _TITLE_OF.get(f"{self.run.partition('@')[0]}/{self.name}", title)
+
+    @property
     def has_estimates(self) -> bool:
         """Whether the table has estimates of its own."""
         return "estimate" in self.frame and self.name != "findings"
@@ -99,11 +109,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Folder:
-    """The contents of a report: runs with default parameters, on any study."""
+    """The contents of a report: runs of chosen studies if there are any, or else default runs."""
 
     path: Path
     runs: list[Run]
-    others: list[str]  # names of runs with other parameters
+    others: list[str]  # names of runs that are not shown
     failed: list[str]  # names of failed runs
     ledger: pd.DataFrame
     unreadable: dict[str, str] = field(default_factory=dict)  # name of a run -> the error
@@ -128,28 +138,31 @@ def read_runs(path: Path) -> Folder:
             "folder that you passed as --out."
         )
     ledger = schema.read(path / "ledger.csv", "ledgers")
+    # Of each notebook: the newest run on each study that was named, or else the default run.
+    in_order = sorted(done, key=lambda run: run[1]["started"])
+    of_studies = [run for run in in_order if run[1]["parameters"].get("study")]
+    in_order.sort(key=lambda run: runs.is_default(runs.run_of(run[0])))
+    newest = {
+        (folder.name.partition("@")[0], manifest["parameters"].get("study")): folder
+        for folder, manifest in of_studies or in_order
+    }
+    shown = [(folder, manifest) for folder, manifest in done if folder in newest.values()]
     recorded, unreadable = [], {}
-    for folder, manifest in done:
-        if not runs.is_default(runs.run_of(folder)):
-            continue
+    for folder, manifest in shown:
         try:
             recorded.append(_run(folder, manifest))
         except Exception as error:  # whatever is wrong with one run, the others are shown
             kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
             unreadable[folder.name] = f"{kind}{error}"
-    if unreadable and not recorded:
-        raise UsageError("\n".join(f"{name}: {error}" for name, error in unreadable.items()))
     if not recorded:
-        raise UsageError(
-            f"{path} has only runs with changed parameters, which reports leave out: repeat one "
-            "without `-p`, except for `-p study=`."
-        )
+        raise UsageError("\n".join(f"{name}: {error}" for name, error in unreadable.items()))
+    names = {runs.run_of(folder) for folder, _ in shown}
     return Folder(
         path,
         recorded,
-        [folder.name for folder, _ in done if not runs.is_default(runs.run_of(folder))],
+        [folder.name for folder, _ in done if folder not in newest.values()],
         sorted(folder.name for folder in path.glob("*.failed") if (folder / runs.FAILED).is_file()),
-        ledger[ledger["run"].map(runs.is_default).astype(bool)].reset_index(drop=True),
+        ledger[ledger["run"].isin(names)].reset_index(drop=True),
         unreadable,
     )
 
@@ -171,6 +184,12 @@ def _run(folder: Path, manifest: dict[str, Any]) -> Run:
             table = Table(folder.name, entry["name"], path, entry["source"], frame(path))
             readable(table.frame)  # raises an error here if it cannot be shown
             tables.append(table)
+    made = [(entry["kind"], entry["name"]) for entry in manifest["made"]]
+    first = next((t.frame["table"].iloc[0] for t in tables if t.name == "findings"), "")
+    if ("table", first) in made:
+        # The figure of the first finding comes first: it has the name of its table, or follows it.
+        after = {name for kind, name in made[made.index(("table", first)) :] if kind == "figure"}
+        figures.sort(key=lambda figure: (figure.name != first, figure.name not in after))
     title, question = _read_question(folder / "notebook.ipynb")
     return Run(folder.name, title or folder.name, question, manifest, figures, tables)
 

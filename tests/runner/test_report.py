@@ -39,18 +39,22 @@ def test_what_is_no_folder_of_runs_and_a_report_of_ones_own_are_refused(reported
     assert (out / "report" / "numbers.tex").is_file()
 
 
-def test_runs_of_two_studies_have_a_sheet_each_and_other_parameters_are_named(reported, tmp_path):
+def test_the_newest_run_on_each_named_study_is_shown_and_other_runs_are_named(reported, tmp_path):
     out = Path(shutil.copytree(reported, tmp_path / "out"))
-    for name in ("90-own@study=b", "90-own@k=2"):
-        shutil.copytree(out / "90-own", out / name)
+    for folder, study, hour in (("study=a", "a", 1), ("k=2,study=a", "a", 2), ("study=b", "b", 0)):
+        run = Path(shutil.copytree(out / "90-own", out / f"90-own@{folder}"))
+        about = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+        about["parameters"]["study"] = study
+        about["started"] = f"2026-01-01T0{hour}:00:00+00:00"
+        (run / "manifest.json").write_text(json.dumps(about), encoding="utf-8")
     (out / "91-bad.failed").mkdir()
     (out / "91-bad.failed" / ".failed").touch()
     assert CliRunner().invoke(main, ["report", str(out)]).exit_code == 0
     sheets = {path.name for path in (out / "report").glob("*.md")}
-    assert sheets == {"checklist.md", "heds-90-own.md", "heds-90-own@study=b.md"}
+    assert sheets == {"checklist.md", "heds-90-own@k=2,study=a.md", "heds-90-own@study=b.md"}
     page = (out / "report" / "report.html").read_text(encoding="utf-8")
-    assert "Data: simulated, study." in page and "Failed runs: 91-bad.failed." in page
-    assert "Runs with other parameters, not shown: 90-own@k=2." in page
+    assert "Failed runs: 91-bad.failed." in page
+    assert "not shown: 01-huse-tradeoff, 90-own, 90-own@study=a." in page
 
 
 def test_a_run_that_cannot_be_read_is_listed_and_the_others_are_shown(reported, tmp_path):
@@ -91,10 +95,10 @@ def test_a_study_is_called_by_its_name_and_its_findings_come_first(reported, tmp
     assert "<h1>&lt;b&gt;own&lt;/b&gt;</h1>" in page
     headings = re.findall(r"<h\d.*?</h\d>", page)
     assert not any("90-own" in one or "@study" in one for one in headings)
-    saved = pd.read_csv(run / "tables" / "findings.csv")["finding"].unique()[:3]
+    saved = pd.read_csv(run / "tables" / "findings.csv")["finding"].unique()[:2]
     first = [one.removesuffix(" (<b>own</b>, study).") + "." for one in saved]
     at = [page.index(str(escape(one))) for one in first]
-    assert len(at) == 3 and at == sorted(at) and at[-1] < page.index("<img")
+    assert len(at) == 2 and at == sorted(at) and at[-1] < page.index("<img")
     doubts = page[at[-1] : page.index("<img")]
     assert "<li>few votes.</li>" in doubts and "settings" not in doubts
     assert "source = study" in page and "study = mine" in page and "/secret" not in page
