@@ -97,17 +97,17 @@ def compare_evaluators(
     Notes
     -----
     **Swaps** (granularity "system"). Under the null hypothesis, the two standardized scores of each
-    system are exchangeable, so the scores of some systems are swapped, in all possible ways or at
-    random. p is the share of swaps whose test statistic is at least as extreme as the observed one.
-    For Pearson, the test statistic is the studentized difference of Fisher's z (after DiCiccio and
-    Romano 2017, doi:10.1080/01621459.2016.1202117); otherwise, the difference of the coefficients.
-    Means are over the outputs that all evaluators have scored; with `against`, each evaluator's are
-    over all its outputs. For ``soft_pairwise``, items (or `clusters`) swap their scores, not
-    systems. With skewed scores and few systems, the test rejects too often.
+    system are exchangeable. p is the share of swaps (all, or random ones) whose test statistic is
+    at least as extreme as the observed one. For Pearson, the test statistic is the studentized
+    difference of Fisher's z (after DiCiccio and Romano 2017, doi:10.1080/01621459.2016.1202117);
+    otherwise, the difference of the coefficients. Means are over the outputs that all evaluators
+    have scored; with `against`, each evaluator's are over all its outputs. For ``soft_pairwise``,
+    items (or `clusters`) swap their scores, not systems. With skewed scores and few systems, the
+    test rejects too often.
 
-    All pairs use the same swaps. Their p-values are adjusted by a step-down max-T procedure, which
-    is only approximate (it requires subset pivotality), or by Holm's method for m pairs that you
-    name. With n systems, adjusted p is at least ``2 / 2^n``, or ``2 m / 2^n`` with Holm's method.
+    All pairs use the same swaps. p is adjusted by a step-down max-T procedure, which is approximate
+    (it requires subset pivotality), or by Holm's method for m pairs that you name. With n systems,
+    adjusted p is at least ``2 / 2^n``, or ``2 m / 2^n`` with Holm's method.
 
     **Resampling** (outputs, items). Only outputs that all evaluators have scored are used. The
     interval combines both evaluators' intervals, given the correlation rho of their estimates in

@@ -81,7 +81,7 @@ def correlate(
         that are only in ``system_scores``.
     by : str, optional
         A column of outputs, constant within an item, such as a category: correlate within each
-        group of items.
+        group. All groups are one family of tests; under ten items, there is no interval and no p.
     granularity : {"system", "output", "item"}
         The units over which the statistic is computed: ``"system"``, systems' means; ``"output"``,
         all outputs; ``"item"``, systems within an item, averaged over items where it is defined.
@@ -147,15 +147,12 @@ def correlate(
     - ``"both"``: the interval over systems, with its ends corrected for noise as in r_d.
 
     An interval that excludes the estimate is extended to it. ``soft_pairwise`` has an interval only
-    for ``"items"``: a jackknife over clusters, for its expectation with this number of items.
-    ``"items"`` and ``"both"`` require mean scores and judgments with reliabilities above .5. p is
-    from permutations of systems' judgments (all if at most 8 systems), two-sided for correlations.
+    for ``"items"``, of its expectation with this number of items (jackknife). ``"items"`` and
+    ``"both"`` require mean scores and judgments with reliabilities above .5. p is from permutations
+    of systems' judgments (all if at most 8 systems), two-sided for correlations.
 
-    **Systems' scores alone** count as exact. Intervals over systems use Fisher's z
-    (Pearson) or the inverted test (others). p is from SciPy or, for accuracy, from permutations.
-
-    **Groups** (`by`). Evaluators and groups are one family of tests. A group of fewer than ten
-    items has no interval and no p.
+    **Systems' scores alone** count as exact. Intervals over systems use Fisher's z (Pearson) or the
+    inverted test. p is from SciPy or, for accuracy, from permutations.
 
     **Outputs, items.** Intervals use a delete-one jackknife over clusters (if there are more than
     1,000, in 250 random groups), with Student's t; for correlations over outputs, on the scale of

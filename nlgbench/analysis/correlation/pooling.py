@@ -170,11 +170,11 @@ def pool_correlations(
 
     Notes
     -----
-    **Effects.** A study's dimensions are judged on the same outputs, so each study contributes one
-    effect: the mean Fisher's z of its dimensions, with the mean of their standard errors (as for
-    perfectly correlated dimensions). The standard error of z is its interval's width divided by
-    twice the normal quantile. Correlations over fewer than five systems are excluded, as are those
-    whose value or interval reaches -1 or 1. Differences of correlations are pooled untransformed.
+    **Effects.** Each study contributes one effect: the mean Fisher's z of its dimensions, with the
+    mean of their standard errors (as for perfectly correlated dimensions). That of z is its
+    interval's width divided by twice the normal quantile. Correlations over fewer than five systems
+    are excluded, as are those whose value or interval reaches -1 or 1. Differences of correlations
+    are pooled untransformed.
 
     **Mean.** The weight of a study is w = 1 / (se^2 + tau^2), with tau^2 after Paule and Mandel
     (1982, doi:10.6028/jres.087.022). For k studies, the standard error of the mean is ``sqrt(max(1,

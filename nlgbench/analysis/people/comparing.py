@@ -136,19 +136,17 @@ def compare_systems(
     Notes
     -----
     Least squares fits system + item + annotator (or system + item if each annotator judged only
-    once), so that severe annotators and hard items do not penalize the systems they happened to
-    judge. With fixed annotators, variances come from a delete-one-cluster jackknife over items.
-    Otherwise, `nlgbench.clustering.largest_variance` combines jackknives over items, annotators,
-    and pairs of both. t has ``min(G) - 1`` degrees of freedom, with G each factor's effective
-    number of clusters, or a system's own number if it is below ten. The study's clusters replace
-    items as sampled units; items keep their effects. Rank ranges count the pairs that differ
-    significantly (p_adjusted), so coverage is simultaneous.
+    once). Variances come from a delete-one-cluster jackknife over items and, with random
+    annotators, from `nlgbench.clustering.largest_variance` of items, annotators and pairs of both.
+    t has ``min(G) - 1`` degrees of freedom, with G each factor's effective number of clusters, or a
+    system's own if below ten. The study's clusters replace items as sampled units. Rank ranges
+    count significant pairs (p_adjusted), so coverage is simultaneous.
 
     Where fewer than 30 sampled units differ between two systems, and at least as many do not, or
-    where the differences do not vary, p is the share of all flips of the signs of the units'
-    differences whose sum is at least as far from 0. This exact test needs fixed annotators, who
-    judged both systems on the same items equally often; otherwise p is that of t, with status
-    ``few_decisive``. An interval that contradicts the exact test is left out.
+    where differences do not vary, p is the share of all flips of their signs whose sum is at least
+    as far from 0. This exact test needs fixed annotators, who judged both systems on the same items
+    equally often; otherwise p is that of t, with status ``few_decisive``. An interval that
+    contradicts it is left out.
 
     If two systems have one 0/1 score (or one annotator's judgment) each for the same items, without
     clusters, p is that of McNemar's exact test, and the interval is Tango's (1998) score interval,
