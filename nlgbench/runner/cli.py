@@ -56,19 +56,24 @@ def _say(text: str) -> None:
 _complain = partial(click.echo, err=True)
 
 
-def _folder(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
-    """Check the name of a folder, which need not exist."""
-    if value is None:
-        return None
-    if not value.strip() or not value.isprintable() or value.startswith("~"):
-        raise click.BadParameter(
-            f"{shown(value)} is empty, is not printable, or begins with ~, which the shell did not "
-            "expand: name a folder, such as figures/latest."
-        )
-    folder = Path(value)
-    if os.path.lexists(folder) and not folder.is_dir():
-        raise click.BadParameter(f"{shown(value)} is a file: name a folder.")
-    return folder
+class _Folder(click.ParamType):
+    """The name of a folder, which need not exist."""
+
+    name = "DIR"
+
+    def convert(self, value: Any, param: object = None, ctx: object = None) -> Path:
+        """Check a name."""
+        if not value.strip() or not value.isprintable() or value.startswith("~"):
+            raise click.BadParameter(
+                f"{shown(value)} is empty, is not printable, or begins with ~, which the shell did "
+                "not expand: name a folder, such as figures/latest."
+            )
+        if os.path.lexists(value) and not Path(value).is_dir():
+            raise click.BadParameter(f"{shown(value)} is a file: name a folder.")
+        return Path(value)
+
+
+_FOLDER = _Folder()
 
 
 def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -141,10 +146,7 @@ def _column_flags(command: Callable) -> Callable:
 @main.command()
 @click.argument("paths", nargs=-1, required=True, metavar="FILE... | DIR")
 @click.option(
-    "--out",
-    metavar="DIR",
-    callback=_folder,
-    help="Folder for study.yml.  [default: the folder of the first file]",
+    "--out", type=_FOLDER, help="Folder for study.yml.  [default: the folder of the first file]"
 )
 @click.option(
     "--from",
@@ -179,14 +181,14 @@ def new(
 
     flags = {our: named.split(",") for our, named in columns.items() if named}
     folder, files_named = new_study.place_of(paths, sources, out)
-    _folder(click.get_current_context(), click.Argument(["DIR"]), str(folder))
+    _FOLDER.convert(str(folder))
     if (layout or flags) and not files_named:
         raise click.UsageError("--as and flags for columns need files: name the files, too.")
     click.echo(new_study.new(folder, files_named, layout, flags))
 
 
 @main.command()
-@click.argument("directory", metavar="DIR", callback=_folder)
+@click.argument("directory", metavar="DIR", type=_FOLDER)
 def check(directory: Path) -> None:
     """List a study's problems and the analyses that it supports.
 
@@ -241,9 +243,7 @@ def fetch(names: tuple[str, ...]) -> None:
     metavar="ADDRESS",
     help="Use Dask workers: local (starts --jobs workers), tcp://HOST:PORT, or a scheduler file.",
 )
-@click.option(
-    "--out", default="figures/latest", metavar="DIR", callback=_folder, help="Folder for results."
-)
+@click.option("--out", type=_FOLDER, default="figures/latest", help="Folder for results.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0, 10_000_000, min_open=True),
@@ -267,7 +267,6 @@ def run(
     jobs: int,
     cluster: str | None,
     out: Path,
-    force: bool,
     dry_run: bool,
     grid: Path | None,
     quiet: bool,
@@ -303,14 +302,13 @@ def run(
             values,
             out=out,
             jobs=jobs,
-            force=force,
             dry_run=dry_run,
             grid=({},) if grid is None else grids.read_grid(grid),
             say=None if quiet else say,
             complain=_complain,
             verbose=verbose,
             makers=makers,
-            **handed_over,  # source, effort, timeout
+            **handed_over,  # source, effort, timeout, force
         )
     except KeyboardInterrupt:
         _say("Interrupted. Finished results are complete; run the same command to resume.")
@@ -354,7 +352,7 @@ def run(
     default="text",
     help="Format of the report.",
 )
-@click.option("--out", metavar="DIR", callback=_folder, help="Folder for a table and figures, too.")
+@click.option("--out", type=_FOLDER, help="Folder for a table and figures, too.")
 def compare(runs: tuple[Path, ...], form: str, out: Path | None, **chosen: Any) -> None:
     """Tell which run is better, by the scores in their files.
 
@@ -369,19 +367,14 @@ def compare(runs: tuple[Path, ...], form: str, out: Path | None, **chosen: Any) 
         report = comparing.compare_runs(runs, **chosen)
     except (ValueError, OSError) as error:  # 1 would say that a run is worse
         raise click.UsageError(_what_failed(error)) from None
-    write = {
-        "text": comparing.as_text,
-        "json": comparing.as_json,
-        "markdown": comparing.as_markdown,
-    }
-    _say(write[form](report))
+    _say(getattr(comparing, f"as_{form}")(report))
     if out is not None:
         _complain(comparing.save_report(report, out))
     raise click.exceptions.Exit(report.exit_code)
 
 
 @main.command()
-@click.argument("study", metavar="STUDY", callback=_folder)
+@click.argument("study", metavar="STUDY", type=_FOLDER)
 @click.option(
     "--n", type=click.IntRange(2), required=True, metavar="N", help="How many outputs to draw."
 )
@@ -394,9 +387,7 @@ def compare(runs: tuple[Path, ...], form: str, out: Path | None, **chosen: Any) 
 @click.option("--by", metavar="COLUMN", help="Column that defines strata.  [default: system]")
 @click.option("--evaluator", metavar="NAME", help="Judge.  [default: the only one with scores]")
 @click.option("--seed", type=click.IntRange(0), default=0, metavar="S", help="Seed of the draw.")
-@click.option(
-    "--out", metavar="DIR", callback=_folder, help="Folder to write.  [default: STUDY-labels]"
-)
+@click.option("--out", type=_FOLDER, help="Folder to write.  [default: STUDY-labels]")
 def sample(study: Path, n: int, **chosen: Any) -> None:
     """Draw the outputs to be labeled, and say what their labels would buy.
 
@@ -410,7 +401,7 @@ def sample(study: Path, n: int, **chosen: Any) -> None:
 
 
 @main.command()
-@click.argument("directory", metavar="DIR", callback=_folder)
+@click.argument("directory", metavar="DIR", type=_FOLDER)
 @click.option(
     "--verdict",
     metavar="V",
@@ -437,7 +428,7 @@ def ledger(directory: Path, verdict: str | None, degrees: bool) -> None:
 
 
 @main.command()
-@click.argument("directory", metavar="DIR", callback=_folder)
+@click.argument("directory", metavar="DIR", type=_FOLDER)
 def report(directory: Path) -> None:
     """Write a report on the runs in DIR to DIR/report.
 
@@ -451,7 +442,7 @@ def report(directory: Path) -> None:
 
 
 @main.command()
-@click.argument("study", required=False, metavar="[STUDY]", callback=_folder)
+@click.argument("study", required=False, metavar="[STUDY]", type=_FOLDER)
 @click.option(
     "--port",
     type=click.IntRange(1, 65_535),
@@ -478,7 +469,7 @@ def explore(study: Path | None, port: int | None, runs: Path) -> None:
 
 
 @main.command()
-@click.argument("directory", metavar="[DIR]", required=False, callback=_folder)
+@click.argument("directory", metavar="[DIR]", required=False, type=_FOLDER)
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 def clean(directory: Path | None, dry_run: bool) -> None:
     """Remove cached scores and temporary files of killed commands.

@@ -67,12 +67,9 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
     if study.preferences is not None:
         for dimension in map(str, study.preferences["dimension"].unique()):
             criteria[f"{dimension} (votes)"] = _voted(study, dimension, confidence)
-    rows = [
-        (question, criterion, answer, reason)
-        for criterion, answers in criteria.items()
-        for question, answer, reason in answers
-    ]
-    table = pd.DataFrame(rows, columns=["question", "criterion", "answer", "reason"])
+    frames = [pd.DataFrame(x, columns=["question", "answer", "reason"]) for x in criteria.values()]
+    table = pd.concat(frames, keys=list(criteria), names=["criterion"]).reset_index("criterion")
+    table = table[["question", "criterion", "answer", "reason"]].reset_index(drop=True)
     order = table["question"].str.split(".").map(lambda numbers: [*map(int, numbers)])
     return table.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
 

@@ -117,10 +117,8 @@ def _expect(study: Study, dimension: str, evaluator: str | None, n: int) -> str:
         variance = sd**2 * (1 - r**2 * (1 - n_labels / sizes.mean())) / n_labels
         return f"±{student.ppf(0.975, n_labels - 1) * np.sqrt(variance):.2g}"
 
-    text = (
-        f"Drawn at random, {n_labels:,} labels of a system would give its mean a 95% interval of "
-    )
-    text += f"{half_width(0)}{unit}. "
+    text = f"Drawn at random, {n_labels:,} labels of a system would give its mean "
+    text += f"a 95% interval of {half_width(0)}{unit}. "
     if ends is None:
         return text + (
             f"What {evaluator or 'a judge'} adds is unknown, because it is not in the atlas, and "

@@ -162,12 +162,8 @@ def wrapped(text: str, before: str = "  ", after: str = "    ") -> str:
 def visible(text: str) -> str:
     r"""Escape characters that control a terminal or break lines, as Python does: `\x1b`."""
     steers = {"Cc", "Cf", "Zl", "Zp"}  # Unicode categories: controls, formats, line separators
-    return "".join(
-        character.encode("unicode_escape").decode()
-        if unicodedata.category(character) in steers
-        else character
-        for character in text
-    )
+    signs = [sign for sign in {*text} if unicodedata.category(sign) in steers]
+    return text.translate({ord(sign): sign.encode("unicode_escape").decode() for sign in signs})
 
 
 def plain(frame: pd.DataFrame) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -136,14 +137,10 @@ def place_of(
     if len(paths) > 1 or first.is_file() or file_types.guess(first) or glob.has_magic(paths[0]):
         return out or first.parent, [Path(path) for path in paths]
     if first.is_dir() and not (first / "outputs.csv").is_file():
-        files_in_folder = sorted(
-            path for path in first.iterdir() if path.suffix == ".eval" or file_types.guess(path)
-        )
-        patterns = [
-            name for shape in formats.FORMATS.values() for name in shape.files if "/" in name
-        ]
-        logs = [first / name for name in patterns if any(first.glob(name))]
-        return first, logs or find_logs(files_in_folder)[1] or files_in_folder
+        paths_in = sorted(x for x in first.iterdir() if x.suffix == ".eval" or file_types.guess(x))
+        patterns = itertools.chain(*(shape.files for shape in formats.FORMATS.values()))
+        logs = [first / name for name in patterns if "/" in name and any(first.glob(name))]
+        return first, logs or find_logs(paths_in)[1] or paths_in
     return first, []
 
 
@@ -196,10 +193,8 @@ def _written(sources: Sequence[Guess]) -> str:
         for source, spec in several:
             source_lines = list(_lines(table, source, spec))
             if len(several) > 1:
-                source_lines = [
-                    f"    {' ' if number else '-'} {line[4:]}"
-                    for number, line in enumerate(source_lines)
-                ]
+                source_lines = [f"      {line[4:]}" for line in source_lines]
+                source_lines[0] = f"    -{source_lines[0][5:]}"
             lines += source_lines
     return "\n".join([*lines, *comments, ""])
 

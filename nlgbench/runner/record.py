@@ -327,11 +327,8 @@ class Record:
             return None
         numbers["paper"] = numbers["paper"].replace(CITED)
         self.table(numbers, "printed_numbers")
-        count, outcomes = self.facts.count, numbers["outcome"].unique()
-        counts = [
-            f"{outcome} {count('printed_numbers', {'outcome': outcome})}"
-            for outcome in sorted(outcomes, key=OUTCOMES.index)
-        ]
+        count, outcomes = self.facts.count, sorted({*numbers["outcome"]}, key=OUTCOMES.index)
+        counts = [f"{x} {count('printed_numbers', {'outcome': x})}" for x in outcomes]
         total = count("printed_numbers", of="printed numbers")
         papers = self.facts.names("printed_numbers", column="paper")
         text = f"Numbers printed by {papers} ({total}), by outcome: {', '.join(counts)}."

@@ -373,17 +373,14 @@ def describe_failures(folder: Path) -> str:
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest in one step, which finishes the run."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
     complete = {
         **manifest,
         "nlgbench": nlgbench.__version__,
         "commit": commit(),
         **platform_of(),
         "dependencies": hashing.installed_versions(),
-        "files": {
-            path.relative_to(folder).as_posix(): file_hash(path)
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        },
+        "files": {path.relative_to(folder).as_posix(): file_hash(path) for path in paths},
     }
     text = json.dumps(complete, indent=1, ensure_ascii=False) + "\n"
     files.replace_bytes(folder / MANIFEST, text.encode())

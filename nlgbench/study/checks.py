@@ -84,10 +84,8 @@ def read_first(value: object) -> str:
         return ""
     columns = recognized([*map(str, value.columns)])
     measured = ["system_a", "system_b", "choice"] if "choice" in columns else ["system", "value"]
-    named = [
-        f"{argument(our)}={columns.get(our, '...')!r}"
-        for our in ("item_id", "annotator_id", *measured)
-    ]
+    ours = ("item_id", "annotator_id", *measured)
+    named = [f"{argument(our)}={columns.get(our, '...')!r}" for our in ours]
     return f" Make one of its columns: nb.read_study(df, {', '.join(named)})."
 
 
@@ -218,10 +216,9 @@ def _converted(column: pd.Series, kind: str, may_lack: bool) -> tuple[pd.Series,
     if is_number and not lacks.any():
         column = column.astype(object).map(str)
     if may_lack and lacks.any():
-        converted, bad, rule = csv_files.convert(column.astype(object).mask(lacks, ""), "text")
-        converted = converted.mask(lacks)
-    else:
-        converted, bad, rule = csv_files.convert(column, "text")
+        column = column.astype(object).mask(lacks, "")
+    converted, bad, rule = csv_files.convert(column, "text")
+    converted = converted.mask(lacks) if may_lack else converted
     if kind == "name" and not bad.any():
         bad = (converted.fillna("").str.len() > LONGEST_NAME).to_numpy(dtype=bool)
         rule = f"must be at most {LONGEST_NAME} characters long: shorten it for figures"

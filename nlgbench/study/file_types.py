@@ -81,11 +81,9 @@ def read_rows(
     for line, document in documents(path, kind):
         where = f"{path}, {line}" if line else str(path)
         located = list(_records(document, keys, rows, where))
-        several = not line or len(located) > 1 or keys
+        several = bool(not line or len(located) > 1 or keys)
         records += [record for _, record in located]
-        places += [
-            ", ".join(filter(None, [line, where_in if several else ""])) for where_in, _ in located
-        ]
+        places += [", ".join(filter(None, [line, place * several])) for place, _ in located]
     if not records:
         raise TableError(f"{path} has no records: set `rows` to the path of the rows.")
     try:
@@ -312,8 +310,7 @@ def as_list(cell: str) -> list[str] | None:
         elements = json.loads(cell)
     except (ValueError, RecursionError):
         return None
-    is_rating = [isinstance(element, dict) and {*element} in _RATINGS for element in elements]
-    return [
-        as_text(next(iter(element.values())) if is_wrapped else element)
-        for element, is_wrapped in zip(elements, is_rating, strict=True)
-    ]
+    for n, element in enumerate(elements):
+        if isinstance(element, dict) and {*element} in _RATINGS:
+            (elements[n],) = element.values()
+    return [*map(as_text, elements)]

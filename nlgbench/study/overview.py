@@ -13,38 +13,24 @@ from nlgbench.text import counted, listed
 PLACEHOLDER = "all"
 #: The most names to list.
 _NAMED = 6
-#: Table -> what one row is.
-_ROW = {
-    "outputs": "output",
-    "judgments": "judgment",
-    "preferences": "vote",
-    "logprobs": "log-probability",
-    "references": "reference",
-    "contexts": "state",
-    "scores": "score",
-    "system_scores": "score",
-    "comparisons": "comparison",
-}
+#: Table -> what one row is, if it is not in the table's name.
+_ROW = {"preferences": "vote", "logprobs": "log-probability", "contexts": "state"}
+_ROW |= {"system_scores": "score"}
+#: Dimension -> the ends of its scale.
+Scales = Mapping[str, Mapping[str, Any]]
 
 
-def overview(
-    tables: Mapping[str, pd.DataFrame], scales: Mapping[str, Mapping[str, Any]]
-) -> list[tuple[str, str]]:
+def overview(tables: Mapping[str, pd.DataFrame], scales: Scales) -> list[tuple[str, str]]:
     """Describe each table by its number of rows, its contents, and declared or observed ranges."""
     lines = []
     for table, frame in tables.items():
-        count = counted(len(frame), _ROW[table]).replace("ys", "ies")
+        count = counted(len(frame), _ROW.get(table, table[:-1])).replace("ys", "ies")
         content = _content(table, frame, tables["outputs"], scales) if len(frame) else ""
         lines.append((count, content))
     return lines
 
 
-def _content(
-    table: str,
-    frame: pd.DataFrame,
-    outputs: pd.DataFrame,
-    scales: Mapping[str, Mapping[str, Any]],
-) -> str:
+def _content(table: str, frame: pd.DataFrame, outputs: pd.DataFrame, scales: Scales) -> str:
     """Describe the contents of one table."""
     if table == "outputs":
         human = frame["is_human"].to_numpy(dtype=bool)
@@ -82,7 +68,7 @@ def _content(
     return f"of {counted(frame['item_id'].nunique(), 'item')}"
 
 
-def _ranges(judgments: pd.DataFrame, scales: Mapping[str, Mapping[str, Any]]) -> str:
+def _ranges(judgments: pd.DataFrame, scales: Scales) -> str:
     """List dimensions with their ranges; those with the same range share it."""
     ends: dict[str, list[str]] = {}
     for dimension, values in judgments.groupby("dimension", sort=False)["value"]:

@@ -124,22 +124,19 @@ def contrary(answers: pd.DataFrame) -> list[str]:
 
 def other_scale(values: pd.Series, groups: pd.Series, *, declared: bool = False) -> list[str]:
     """Describe each group whose values are on another scale than those of all other groups."""
-    groups_apart = []
+    lines = []
     codes, names = pd.factorize(groups)
     numbers = values.to_numpy(dtype=np.float64)
     for code, group in enumerate(names):
         inside, remaining = numbers[codes == code], numbers[codes != code]
         if len(inside) < _GROUP or len(remaining) < _OTHERS:
             continue
-        ends = inside.min(), inside.max(), remaining.min(), remaining.max()
         is_shifted = _begins_at_0(inside, remaining) or _begins_at_0(remaining, inside)
         is_other = _is_larger(inside, remaining) or _is_fraction(inside, remaining)
         if is_other or (is_shifted and not declared):
-            groups_apart.append((group, ends))
-    return [
-        f"{group} uses {a:g} to {b:g}, all others {c:g} to {d:g}"
-        for group, (a, b, c, d) in groups_apart
-    ]
+            a, b, c, d = inside.min(), inside.max(), remaining.min(), remaining.max()
+            lines.append(f"{group} uses {a:g} to {b:g}, all others {c:g} to {d:g}")
+    return lines
 
 
 def _is_larger(inside: Floats, remaining: Floats) -> bool:

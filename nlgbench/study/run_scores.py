@@ -139,14 +139,10 @@ def _of_table(source: Guess, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     keys = [places["item_id"], places["system"], *([frame[metric]] if values else [])]
     number = places.groupby(keys, sort=False).cumcount().astype(str)
     places["output_id"] = places["item_id"] + "/" + number
-    scores = [
-        places.assign(
-            evaluator=frame[metric] if values else name,
-            score=_as_numbers(frame[name], f"{file}, column {name!r}"),
-            signature="",
-        )
-        for name in columns
-    ]
+    scores = []
+    for name in columns:
+        rows = places.assign(evaluator=frame[metric] if values else name, signature="")
+        scores.append(rows.assign(score=_as_numbers(frame[name], f"{file}, column {name!r}")))
     groups = [name for name in free if source.kind(name) in ("words", "id", "number")]
     return places.join(frame[groups]), pd.concat(scores).drop(columns="item_id")
 

@@ -67,10 +67,8 @@ DEFAULTS: dict[str, dict[str, str]] = {
 
 # Columns whose numbers may be NaN, if undefined or not computed.
 _OF_LEDGER = {"published", "recomputed", "ci_low", "ci_high", "tolerance"}
-_UNDEFINED = {
-    **{name: {"score"} for name in ("scores", "system_scores")},
-    **dict.fromkeys(("ledger", "ledgers"), _OF_LEDGER),
-}
+_UNDEFINED = {"scores": {"score"}, "system_scores": {"score"}}
+_UNDEFINED |= dict.fromkeys(("ledger", "ledgers"), _OF_LEDGER)
 
 
 #: A test for valid cells, and the rule that other cells break, with the fix.
@@ -367,10 +365,8 @@ def _broken_cells(cells: pd.Series, table: str, name: str) -> Iterator[tuple[pd.
     if COLUMNS[table].get(name) == "id":
         yield cells.index[cells == ""], "must not be empty: fill it in every row"
         too_long = (cells.str.len() > csv_files.LONGEST).to_numpy(dtype=bool)
-        yield (
-            cells.index[too_long],
-            f"must have at most {csv_files.LONGEST:,} characters: shorten it",
-        )
+        rule = f"must have at most {csv_files.LONGEST:,} characters: shorten it"
+        yield cells.index[too_long], rule
         has_nul = cells.str.contains("\0", regex=False).to_numpy(dtype=bool)
         yield cells.index[has_nul], "must not contain the character NUL: remove it"
     for right, rule in _RULES.get((table.replace("ledgers", "ledger"), name), []):

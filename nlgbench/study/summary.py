@@ -110,9 +110,8 @@ def doubts(study: Study, unread: Iterable[str] = ()) -> list[str]:
         places = study.outputs.set_index("output_id")[["item_id", "system"]]
         votes = study.preferences.join(places, on="output_a")
         votes = votes.join(places.add_suffix("_b"), on="output_b")
-        answers |= {
-            f"votes on {name}": rows for name, rows in votes.groupby("dimension", sort=False)
-        }
+        for name, rows in votes.groupby("dimension", sort=False):
+            answers[f"votes on {name}"] = rows
     all_dimensions = study.dimensions if len(study.dimensions) > 1 else []
 
     def each(rule: _Rule) -> list[str]:
@@ -193,14 +192,13 @@ def _outliers(study: Study) -> list[str]:
         means = machines.groupby("system")[["value", "rank"]].mean() * study.sign(str(dimension))
         tau = float(means["value"].corr(means["rank"], method="kendall"))
         if tau < _OTHER_ORDER:
-            by_means, by_ranks = (
-                ", ".join(means[column].sort_values(ascending=False, kind="stable").index)
-                for column in ("value", "rank")
+            best_first = means.apply(
+                lambda column: ", ".join(column.sort_values(ascending=False, kind="stable").index)
             )
             lines.append(
                 f"{dimension}: extreme values change the order of systems (Kendall's tau "
-                f"{tau:.2f}). By means, best first: {by_means}. By mean ranks within annotators: "
-                f"{by_ranks}."
+                f"{tau:.2f}). By means, best first: {best_first['value']}. By mean ranks within "
+                f"annotators: {best_first['rank']}."
             )
     return lines
 
@@ -295,12 +293,9 @@ def _few(study: Study, answers: pd.DataFrame) -> list[str]:
     counted = {"items": answers["item_id"]}
     if study.clusters != "item_id" and "cluster" in answers:
         counted[f"clusters by {study.clusters}"] = answers["cluster"]
-    sizes = {kind: ids.nunique() for kind, ids in counted.items()}
-    return lines + [
-        f"few {kind} ({n}): with fewer than {FEWEST}, intervals are unreliable."
-        for kind, n in sizes.items()
-        if n < FEWEST
-    ]
+    few = {kind: n for kind, ids in counted.items() if (n := ids.nunique()) < FEWEST}
+    why = f"with fewer than {FEWEST}, intervals are unreliable."
+    return lines + [f"few {kind} ({n}): {why}" for kind, n in few.items()]
 
 
 def _undecided(study: Study, answers: pd.DataFrame) -> list[str]:
@@ -327,10 +322,8 @@ def _undecided(study: Study, answers: pd.DataFrame) -> list[str]:
     if tied.empty:
         return []
     unit = "votes" if "choice" in answers else "items"
-    examples = [
-        f"{row.system} and {row.system_b} (equal in {row.ties} of {row.n} {unit})"
-        for row in tied.head(3).itertuples()
-    ]
+    example = "{0.system} and {0.system_b} (equal in {0.ties} of {0.n} {1})"
+    examples = [example.format(pair, unit) for pair in tied.head(3).itertuples()]
     more = f" and {len(tied) - 3:,} more" if len(tied) > 3 else ""
     return [
         f"ties leave fewer than {_DECISIVE} decisive {unit} in {len(tied):,} of {len(pairs):,} "
@@ -458,11 +451,9 @@ def _disconnected(_: Study, answers: pd.DataFrame) -> list[str]:
     ):
         groups = _connected(answers, column)
         if len(groups) > 1:
-            group_lists = "; ".join(
-                ", ".join(group[:4]) + ", ..." * (len(group) > 4) for group in groups
-            )
+            shown = "; ".join(", ".join(x[:4]) + ", ..." * (len(x) > 4) for x in groups)
             lines.append(
-                f"systems fall into {len(groups)} groups that share no {noun} ({group_lists}). "
+                f"systems fall into {len(groups)} groups that share no {noun} ({shown}). "
                 f"Systems in different groups cannot be compared: {means}."
             )
     return lines

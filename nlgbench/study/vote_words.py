@@ -137,6 +137,12 @@ def read_votes(
     return mapped.where(is_mapped, votes), refused, rule
 
 
+def _ends(name: str) -> list[str]:
+    """Return what a column's name says from each of its words on."""
+    words = plain_name(name).split("_")
+    return [meaning("_".join(words[start:])) for start in range(len(words))]
+
+
 def one_hot(cells: pd.DataFrame) -> tuple[str, dict[str, str], bool]:
     """Read columns that mark the winner with 1 as a template of their cells and its meanings.
 
@@ -144,9 +150,7 @@ def one_hot(cells: pd.DataFrame) -> tuple[str, dict[str, str], bool]:
     """
     of_side: dict[str, str] = {}
     for name in map(str, cells):
-        words_of_name = plain_name(name).split("_")
-        ends = [meaning("_".join(words_of_name[start:])) for start in range(len(words_of_name))]
-        side = next((end for end in ends if end in ("a", "b", "tie")), "")
+        side = next((end for end in _ends(name) if end in ("a", "b", "tie")), "")
         marks = set(cells[name].str.strip().str.lower())
         if side and marks <= {"0", "1", "0.0", "1.0", "true", "false"}:
             of_side[name] = side
@@ -172,14 +176,11 @@ def pair_flags(frame: pd.DataFrame) -> dict[str, str]:
         if plain not in CALLED["choice"].split() and not _BETTER.search(plain):
             continue
         winners = [word for word in frame[name].unique() if word.strip() and not meaning(word)]
-        columns_with_winner = [
-            column
-            for column in map(str, frame)
-            if column != name and frame[column].isin(winners).any()
-        ]
-        fixed = [word for word in winners if not frame[columns_with_winner].eq(word).any(axis=None)]
-        is_clear = len(columns_with_winner) == len(fixed) == 1
-        sides = (fixed[0], columns_with_winner[0]) if is_clear else ("...", "...")
+        others = frame.drop(columns=name)
+        others = others.loc[:, others.isin(winners).any()]
+        fixed = [word for word in winners if not others.eq(word).any(axis=None)]
+        is_clear = len(others.columns) == len(fixed) == 1
+        sides = (fixed[0], str(others.columns[0])) if is_clear else ("...", "...")
         return {"a": sides[0], "b": sides[1], "choice": name}
     return {}
 
@@ -191,11 +192,7 @@ def of_boolean(name: str, cells: Iterable[str], systems: Mapping[str, str]) -> d
     if not _BETTER.search(plain) or not {"true", "false"} <= {*truth.values()}:
         return {}
     sides = [side for side, system in systems.items() if f"_{plain_name(system)}_" in f"_{plain}_"]
-    words_of_name = plain.split("_")
-    sides = sides or [
-        meaning("_".join(words_of_name[start:])) for start in range(len(words_of_name))
-    ]
-    sides = [side for side in sides if side in ("a", "b")]
+    sides = [side for side in sides or _ends(name) if side in ("a", "b")]
     if not sides:
         return {}
     of_truth = {"true": sides[0], "false": "ba"["ab".index(sides[0])]}

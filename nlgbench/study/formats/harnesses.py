@@ -56,11 +56,8 @@ def lm_eval(record: dict[str, Any], log: Log) -> Iterator[Row]:
     requests = [list(arguments.values()) for arguments in record["arguments"].values()]
     output_row = {"text": _answer(record["resps"], requests), "context": requests[0][0]}
     # The task's own columns, such as the subject of a question.
-    columns = {
-        name: value
-        for name, value in (record.get("doc") or {}).items()
-        if isinstance(value, (str, int, float))
-    }
+    fields = (record.get("doc") or {}).items()
+    columns = {name: value for name, value in fields if isinstance(value, str | int | float)}
     yield "outputs", {**output, **output_row, "extra": columns}
     yield "references", {"item_id": item, "reference_id": 1, "text": record["target"]}
     rule = record.get("filter") or "none"

@@ -105,9 +105,7 @@ def arena(record: dict[str, Any], log: Log) -> Iterator[Row]:
         of_role: dict[str, list[str]] = {"assistant": [], "user": []}
         for message in messages:
             of_role.setdefault(message["role"], []).append(plain_text(message["content"]))
-        text, context = (
-            "\n\n".join(of_role[message][: turn or None]) for message in ("assistant", "user")
-        )
+        text, context = ("\n\n".join(texts[: turn or None]) for texts in of_role.values())
         output = {**item, "system": pair[f"system_{side}"], "text": text, "context": context}
         yield "outputs", {**output, "extra": {"language": record.get("language")}}
     judge, choice = record.get("judge") or "all", _CHOICES[winner]
