@@ -38,8 +38,6 @@ from nlgbench.analysis.correlation import compare_evaluators
 from nlgbench.analysis.correlation.coefficients import coefficients, pair_p_values
 from nlgbench.analysis.correlation.comparing import _swapped_soft
 from nlgbench.analysis.correlation.correlations import (
-    Sample,
-    cluster_sums,
     intervals_over_outputs,
     permutation_p,
     statistics_of,
@@ -50,6 +48,7 @@ from nlgbench.analysis.correlation.intervals import (
     system_intervals,
     warn_of_few,
 )
+from nlgbench.analysis.correlation.samples import Sample, cluster_sums
 from nlgbench.analysis.correlation.ties import CALIBRATED, calibrated_accuracy
 from nlgbench.study import Study
 

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from nlgbench.analysis.correlation import correlations
+from nlgbench.analysis.correlation import correlations, samples
 from nlgbench.analysis.correlation.coefficients import (
     coefficients,
     divide,
@@ -155,12 +155,12 @@ def compare_evaluators(
         seed=seed,
     )
     if is_soft:
-        chosen = list(correlations.chosen_evaluators(study, names, "output"))
-        for criterion in correlations.dimensions_of(study, dimension):
-            judged = correlations.judged_outputs(study, criterion, clusters, include_human=False)
+        chosen = list(samples.chosen_evaluators(study, names, "output"))
+        for criterion in samples.dimensions_of(study, dimension):
+            judged = samples.judged_outputs(study, criterion, clusters, include_human=False)
             columns, sample = _common_sample(study, chosen, judged)
-            units = correlations.clusters_of_items(sample)
-            table = test(columns, *correlations.item_grids(sample), units)
+            units = samples.clusters_of_items(sample)
+            table = test(columns, *samples.item_grids(sample), units)
             n_missing = judged.n_outputs - len(sample.y)
             tables.append(table.assign(dimension=criterion, n_missing=n_missing))
     elif swaps:
@@ -172,9 +172,9 @@ def compare_evaluators(
         raise ValueError(f"against= needs granularity='system'. Got {granularity!r}.")
     else:
         options = Options(granularity, [statistic], "items", n_resamples, confidence)
-        for criterion in correlations.dimensions_of(study, dimension):
-            judged = correlations.judged_outputs(study, criterion, clusters, include_human=False)
-            chosen = list(correlations.chosen_evaluators(study, names, granularity))
+        for criterion in samples.dimensions_of(study, dimension):
+            judged = samples.judged_outputs(study, criterion, clusters, include_human=False)
+            chosen = list(samples.chosen_evaluators(study, names, granularity))
             comparisons = resampled_differences(study, chosen, pairs, judged, options, seed)
             tables.append(comparisons.assign(dimension=criterion))
     table = pd.concat(tables, ignore_index=True)
@@ -198,7 +198,7 @@ def _system_scores(
     dimension: str | None,
 ) -> Iterator[tuple[str, pd.DataFrame, pd.Series, int]]:
     """Yield evaluators' and human scores of systems, for each dimension or column of `against`."""
-    names = correlations.chosen_evaluators(study, evaluators, "system")
+    names = samples.chosen_evaluators(study, evaluators, "system")
     if against is not None:
         human = correlations.human_system_scores(study, against, False)
         scores, human = correlations.side_by_side(correlations.systems_scores(study, names), human)
@@ -206,11 +206,11 @@ def _system_scores(
             yield str(criterion), scores, human[criterion], 0
         return
     of_systems = {name: table for name, table in names.items() if table == "system_scores"}
-    for name in correlations.dimensions_of(study, dimension):
-        judged, n_missing, tables = correlations.judged_outputs(study, name, None, False), 0, []
+    for name in samples.dimensions_of(study, dimension):
+        judged, n_missing, tables = samples.judged_outputs(study, name, None, False), 0, []
         if len(of_systems) < len(names):
             chosen = [name for name in names if name not in of_systems]
-            of_outputs = correlations.output_scores(study, judged, chosen)
+            of_outputs = samples.output_scores(study, judged, chosen)
             complete = _scored_by_all(of_outputs)
             rows, n_missing = judged.rows[complete], judged.n_outputs - int(complete.sum())
             judged = judged._replace(rows=rows)
@@ -462,12 +462,12 @@ def permutations_needed(n_tests: int, *, alpha: float) -> int:
 
 
 def _common_sample(
-    study: Study, evaluators: Sequence[str], judged: correlations.JudgedOutputs
-) -> tuple[list[str], correlations.Sample]:
+    study: Study, evaluators: Sequence[str], judged: samples.JudgedOutputs
+) -> tuple[list[str], samples.Sample]:
     """Return the judged outputs that all evaluators have scored, and the evaluators in order."""
-    scores = correlations.output_scores(study, judged, evaluators)
+    scores = samples.output_scores(study, judged, evaluators)
     scores.loc[~_scored_by_all(scores)] = np.nan
-    ((names, sample),) = correlations.samples_of(judged, scores)
+    ((names, sample),) = samples.samples_of(judged, scores)
     return names, sample
 
 
@@ -475,7 +475,7 @@ def resampled_differences(
     study: Study,
     evaluators: Sequence[str],
     pairs: Sequence[tuple[str, str]] | None,
-    judged: correlations.JudgedOutputs,
+    judged: samples.JudgedOutputs,
     options: Options,
     seed: Seed,
 ) -> pd.DataFrame:
@@ -662,11 +662,11 @@ def williams_tests(
     The test (`williams`) assumes independent outputs and normal variables. It rejects too often
     where variables are skewed, or where several outputs share a context or an annotator.
     """
-    names = list(correlations.chosen_evaluators(study, evaluators, "output"))
+    names = list(samples.chosen_evaluators(study, evaluators, "output"))
     rows = []
-    for criterion in correlations.dimensions_of(study, dimension):
-        judged = correlations.judged_outputs(study, criterion, None, include_human=False)
-        scores = correlations.output_scores(study, judged, names)
+    for criterion in samples.dimensions_of(study, dimension):
+        judged = samples.judged_outputs(study, criterion, None, include_human=False)
+        scores = samples.output_scores(study, judged, names)
         order = list(scores.columns) if evaluators is None else names
         complete = _scored_by_all(scores)
         scores, human = scores[complete], judged.rows.loc[complete, "judgment"]

@@ -20,8 +20,9 @@ from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
 from nlgbench.analysis.correlation.comparing import COLUMNS, resampled_differences
-from nlgbench.analysis.correlation.correlations import correlate, dimensions_of, judged_outputs
+from nlgbench.analysis.correlation.correlations import correlate
 from nlgbench.analysis.correlation.intervals import Options
+from nlgbench.analysis.correlation.samples import dimensions_of, judged_outputs
 from nlgbench.arrays import Floats
 from nlgbench.evaluators.references import nearest_references
 from nlgbench.evaluators.score import needed_table, score

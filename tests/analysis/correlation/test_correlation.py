@@ -9,13 +9,8 @@ from scipy import stats
 from small_study import SCIPY, made, study
 
 from nlgbench.analysis.correlation import correlate
-from nlgbench.analysis.correlation.correlations import (
-    judged_outputs,
-    output_scores,
-    samples_of,
-    statistics_of,
-    strata_of,
-)
+from nlgbench.analysis.correlation.correlations import statistics_of, strata_of
+from nlgbench.analysis.correlation.samples import judged_outputs, output_scores, samples_of
 from nlgbench.evaluators.score import score
 from nlgbench.inference import adjust, bootstrap_counts
 

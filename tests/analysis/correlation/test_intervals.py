@@ -12,12 +12,7 @@ from small_study import made, study
 
 from nlgbench.analysis.correlation import correlate
 from nlgbench.analysis.correlation.coefficients import coefficients
-from nlgbench.analysis.correlation.correlations import (
-    Sample,
-    cluster_sums,
-    intervals_over_outputs,
-    statistics_of,
-)
+from nlgbench.analysis.correlation.correlations import intervals_over_outputs, statistics_of
 from nlgbench.analysis.correlation.intervals import (
     Options,
     draw_expectations,
@@ -25,6 +20,7 @@ from nlgbench.analysis.correlation.intervals import (
     interval_of_systems,
     system_intervals,
 )
+from nlgbench.analysis.correlation.samples import Sample, cluster_sums
 
 RANKS = ["spearman", "kendall_b", "pairwise_accuracy"]
 
