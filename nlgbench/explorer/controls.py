@@ -46,8 +46,8 @@ def make_control(
         tell(spec["name"], read(change["new"]))
 
     def update(value: Any) -> None:
-        text = _as_text(value) if kind == "number" else value
-        is_typed = kind == "number" and _as_text(read(control.value)) == text
+        text = _six_digits(value) if kind == "number" else value
+        is_typed = kind == "number" and _six_digits(read(control.value)) == text
         if read(control.value) != value and not is_typed:  # what the reader is typing stays
             control.unobserve(observe, "value")  # a number in a text field has six digits
             control.value = text
@@ -64,7 +64,7 @@ def _show_if(control: Widget, is_open: bool) -> None:
     control.layout.display = "" if is_open else "none"
 
 
-def _as_text(number: float | None) -> str:
+def _six_digits(number: float | None) -> str:
     return "" if number is None else f"{number:g}"
 
 
