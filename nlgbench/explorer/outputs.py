@@ -186,8 +186,8 @@ class OutputsView(View):
         if name not in tables.numeric(self.table):
             return None
         texts = self.study.outputs["text"]
-        others = tables.pass_filters(self.table, texts, values | {"column": ""})
-        numbers = self.table.loc[others, name].dropna()
+        passes = tables.pass_filters(self.table, texts, values | {"column": ""})
+        numbers = self.table.loc[passes, name].dropna()
         if numbers.nunique() < 2:
             return None
         bars = tables.histogram(numbers)

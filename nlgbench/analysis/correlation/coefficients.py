@@ -177,8 +177,10 @@ def weighted_coefficients(
     is_small = weights.sum(axis=1).max() * weights.max() < 2**23
     dtype = np.dtype(np.float32 if is_small else np.float64)
     step = max(16, 2 * _AT_ONCE // len(y))
-    parts = [weights[start : start + step] for start in range(0, len(weights), step)]
-    blocks = [np.ascontiguousarray(part.T, dtype=dtype) for part in parts]
+    blocks = [
+        np.ascontiguousarray(weights[start : start + step].T, dtype=dtype)
+        for start in range(0, len(weights), step)
+    ]
     if "spearman" in names:
         results["spearman"] = _spearman_of_points(x, y, blocks)
     if chosen := OF_PAIRS.keys() & set(names):
