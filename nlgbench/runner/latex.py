@@ -23,6 +23,8 @@ _COLUMN_PIXELS = 1_000
 _MOST_ROWS = 30
 #: Columns that a paper would print, beside those that identify the rows.
 _PRINTED = ("estimate", "ci_low", "ci_high", "rank_low", "rank_high", "p_adjusted", "verdict")
+#: What the estimates of a table are, in the names of macros.
+_WORDS = {"systems": "mean", "pairs": "difference", "rating_pairs": "rating_difference"}
 _DIGITS = ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"]
 
 SETUP = r"""% Packages: booktabs, graphicx. \nlgpath is the path from your document to the report.
@@ -151,16 +153,14 @@ def _quantities(folder: Folder) -> Iterator[tuple[str, dict[str, str]]]:
         decimals = max(0, round(-np.log10(2 * size))) if size > 0 else None
         ends = {"": "recomputed", "Low": "ci_low", "High": "ci_high", "Published": "published"}
         yield quantity, _texts({end: row[column] for end, column in ends.items()}, decimals)
-    for table in folder.tables:
+    for table in [table for table in folder.tables if table.is_keyed]:
         # Among several runs, a macro names the notebook, without its number, and the study.
         notebook = re.sub(r"^\d+\w?-", "", table.run).replace("@study=", "/")
         run_name = [notebook] * (len(folder.runs) > 1)
-        if not table.is_keyed:
-            continue
         varied = [key for key in table.keys if len(set(table.frame[key])) > 1] or table.keys
         for row in drop_mirrored(table.frame).to_dict("records"):
             names = (str(row[key]) for key in varied if row[key] != "")
-            quantity = "/".join([*run_name, table.name, *names])
+            quantity = "/".join([*run_name, _WORDS.get(table.name, table.name), *names])
             ends = {"": "estimate", "Low": "ci_low", "High": "ci_high"}
             yield quantity, _texts({end: row.get(column) for end, column in ends.items()}, None)
 
@@ -198,6 +198,8 @@ def tables(folder: Folder) -> dict[str, str]:
 def _spread(rows: pd.DataFrame) -> pd.DataFrame:
     """Give each value of the last key a column of estimates, if few and without empty cells."""
     *keys, last = [*rows]
+    while keys[2:] and not rows.duplicated(keys[:-1]).any():
+        keys.pop()  # the others determine it, as a coefficient does its metric
     if len(keys) < 2 or last != "estimate" or rows.duplicated(keys).any():
         return rows
     wide = rows.set_index(keys)[last].unstack(sort=False)
@@ -225,7 +227,7 @@ def _layout(table: Table, rows: pd.DataFrame) -> str:
 def _fitted(text: str) -> str:
     """Set a table in small print, across both columns if it is wide, and scaled to fit."""
     columns = text.partition(r"\begin{tabular}{")[2].partition("}")[0]
-    text = text.replace(r"\begin{tabular}", r"\small\nlgfit{\begin{tabular}")
+    text = text.replace(r"\begin{tabular}", r"\smallskip\small\nlgfit{\begin{tabular}")
     text = text.replace(r"\end{tabular}", r"\end{tabular}}")
     return text.replace("{table}", "{table*}") if len(columns) > _NARROW else text
 

@@ -181,8 +181,8 @@ def _answer(run: Run) -> dict[str, Any]:
     doubts = _rows(run, _DOUBTS).get("could change a conclusion", ())
     told = " ".join(answer["findings"][:3])
     answer["doubts"] = [_ADVICE.sub(".", text) for text in doubts if text not in told]
-    first = next(iter(answer["findings"]), "")
-    answer["short"] = re.sub(r"^(.*?\[.*?\.) [A-Z].*", r"\1", first)  # up to its first estimate
+    # The first finding, up to the sentence with its first estimate.
+    answer["short"] = re.sub(r"^(.*?\[.*?\.) [A-Z].*", r"\1", " ".join(answer["findings"][:1]))
     return answer
 
 
