@@ -118,9 +118,8 @@ def _make(
                     answer = future.result(timeout=_LOOK)
         except Exception as error:  # such as workers that die, or lack the package
             _alive(client)  # raises an error if the scheduler is gone
-            why = (
-                f"no worker completed it ({type(error).__name__}: {error}): see the workers' logs."
-            )
+            defect = f"{type(error).__name__}: {error}"
+            why = f"no worker completed it ({defect}): see the workers' logs."
             break
         if answer is not None:
             worker, why, outcome, files = answer
@@ -180,12 +179,7 @@ def refusal(plan: Plan) -> str:
 
 
 def _make_there(
-    plan: Plan,
-    content: bytes,
-    out: str,
-    timeout: float | None,
-    threads: dict[str, str],
-    topic: str,
+    plan: Plan, content: bytes, out: str, timeout: float | None, threads: dict[str, str], topic: str
 ) -> tuple[str, str, Outcome | None, dict[str, bytes]]:
     """Make a run on the current worker, or explain why it must not run there."""
     from distributed import Reschedule, get_worker
@@ -208,13 +202,9 @@ def _make_there(
         if not path.is_file() or path.read_bytes() != content:
             path = Path(folder, path.name)
             path.write_bytes(content)
-        outcome = execute(
-            replace(plan, notebook=replace(plan.notebook, path=path)),
-            Path(folder),
-            timeout,
-            partial(worker.log_event, topic),
-            kernels=kernels,
-        )
+        here = replace(plan, notebook=replace(plan.notebook, path=path))
+        listener = partial(worker.log_event, topic)
+        outcome = execute(here, Path(folder), timeout, listener, kernels=kernels)
         if kernels.stopped:  # the command is gone, or this worker closes
             raise Reschedule
         result = Path(folder, plan.folder + ".failed" * (outcome.status == "failed"))

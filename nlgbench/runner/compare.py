@@ -94,14 +94,15 @@ def compare_runs(
     outputs = study.outputs[["output_id", "item_id", "system", *([by] if by else [])]]
     cells = scores.merge(outputs, on="output_id", validate="m:1")
     matched = _match(cells, first, study.systems)
-    rows = [
-        row
-        for metric in chosen
-        for run in matched["run"]
-        if (row := _compare_pair(study, cells, metric, (run, first), by, margin)) is not None
-    ]
-    if not rows:
-        raise UsageError(f"no metric is in {first} and another run: {_list_metrics(cells)}.")
+    options = {"by": by, "margin": margin, "confidence": _CONFIDENCE}
+    rows = []
+    for metric in chosen:
+        of_metric = cells[cells["evaluator"] == metric]
+        rows += [_compare_pair(study, of_metric, (run, first), options) for run in matched["run"]]
+    if all(row is None for row in rows):
+        metrics_of = cells.groupby("system", sort=False)["evaluator"].unique()
+        lists = "; ".join(f"{run} has {listed(names)}" for run, names in metrics_of.items())
+        raise UsageError(f"no metric is in {first} and another run: {lists}.")
     pairs = pd.concat(rows, ignore_index=True)
     # All items are one family of tests, and groups of items another.
     families = [rows for _, rows in pairs.groupby(pairs["group"] != "", sort=False)]
@@ -155,11 +156,6 @@ def _examples(items: set[str]) -> str:
     return ", ".join(map(brief, sorted(items)[:3])) or "none with a score"
 
 
-def _list_metrics(cells: pd.DataFrame) -> str:
-    by_run = cells.groupby("system", sort=False)["evaluator"].unique()
-    return "; ".join(f"{run} has {listed(names)}" for run, names in by_run.items())
-
-
 def _complete_groups(study: Study, by: str | None) -> pd.DataFrame:
     """Fill in the group of an item in runs whose files do not have it."""
     if by is None:
@@ -171,25 +167,20 @@ def _complete_groups(study: Study, by: str | None) -> pd.DataFrame:
 
 
 def _compare_pair(
-    study: Study,
-    cells: pd.DataFrame,
-    metric: str,
-    runs: tuple[str, str],
-    by: str | None,
-    margin: float | None,
+    study: Study, cells: pd.DataFrame, runs: tuple[str, str], options: dict[str, Any]
 ) -> pd.DataFrame | None:
-    """Compare a run with the baseline by one metric; None if one of them lacks it."""
-    run, first = runs
-    cells = cells[(cells["evaluator"] == metric) & cells["system"].isin(runs)]
+    """Compare a run with the baseline by the metric of `cells`; None if one of them lacks it."""
+    (run, first), by = runs, options["by"]
+    cells = cells[cells["system"].isin(runs)]
     cells = cells[cells.groupby("item_id")["system"].transform("nunique") == 2]
     if cells.empty:
         return None
+    metric = cells["evaluator"].iloc[0]
     pair_study = with_tables(
         study,
         scores=cells[["output_id", "evaluator", "score", "signature"]],
         outputs=study.outputs[study.outputs["output_id"].isin(cells["output_id"])],
     )
-    options: Any = {"by": by, "margin": margin, "confidence": _CONFIDENCE}
     compared = compare_systems(pair_study, evaluator=metric, **options)
     needed = compared.details.set_index("system").loc[run, ["repeats_needed", "items_needed"]]
     tables = [compared.pairs.assign(group="", p_interaction=np.nan, **needed), compared.groups]

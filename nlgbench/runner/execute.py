@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -154,12 +155,10 @@ def _plans(
     notebooks = [read_notebook(path) for path in find_notebooks(names)]
     if twice := [name for cell in grid for name in cell if name in parameters]:
         raise ParameterError(f"-p and --grid both set {twice[0]!r}: omit one.")
-    wanted_runs = [
-        (notebook, values)
-        for notebook in notebooks
-        for cell in grid
-        for values in grids.spread(notebook.parameters, {**parameters, **cell}, where=notebook.name)
-    ]
+    wanted_runs = []
+    for notebook, cell in product(notebooks, grid):
+        values_of = grids.spread(notebook.parameters, {**parameters, **cell}, where=notebook.name)
+        wanted_runs += [(notebook, values) for values in values_of]
     for notebook, values in wanted_runs:  # cheap checks of all runs, before data are fetched
         runs.check(notebook, values, **how)
     environment = runs.surroundings()

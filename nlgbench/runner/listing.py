@@ -8,6 +8,7 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -149,14 +150,9 @@ def fitted(frame: pd.DataFrame) -> str:
 
 def wrapped(text: str, before: str = "  ", after: str = "    ") -> str:
     """Wrap a line for any terminal without breaking words, because they may be paths."""
-    return textwrap.fill(
-        visible(text),
-        _NARROW,
-        initial_indent=before,
-        subsequent_indent=after,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    options: Any = {"break_long_words": False, "break_on_hyphens": False}
+    options |= {"initial_indent": before, "subsequent_indent": after}
+    return textwrap.fill(visible(text), _NARROW, **options)
 
 
 def visible(text: str) -> str:

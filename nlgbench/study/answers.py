@@ -13,6 +13,7 @@ from nlgbench.study import file_types
 
 #: Words for a missing value, in lower case, with a blank for what is not a letter or digit.
 _MISSING = {
+    "",  # of a dash, and so on
     *("na", "n a", "nan", "nil", "null", "none", "missing", "blank", "empty", "undefined", "dk"),
     *("unknown", "unsure", "not sure", "no idea", "no opinion", "skip", "skipped", "refused"),
     *("not applicable", "not available", "prefer not to say", "prefer not to answer", "idk"),
@@ -41,12 +42,8 @@ def flat(cells: Iterable[str]) -> list[str]:
 def missing_words(cells: Iterable[str]) -> list[str]:
     """List the cells that mean a missing value, such as N/A or a dash, but are not empty."""
     wordy = [cell for cell in dict.fromkeys(cells) if cell.strip() and not re.search(r"\d", cell)]
-    plain_text = {cell: plain_words(cell) for cell in wordy}
-    return [
-        cell
-        for cell, plain in plain_text.items()
-        if not plain or plain in _MISSING or _MISSING_FORM.fullmatch(plain)
-    ]
+    plain = {cell: plain_words(cell) for cell in wordy}
+    return [x for x in wordy if plain[x] in _MISSING or _MISSING_FORM.fullmatch(plain[x])]
 
 
 def empty_missing(cells: pd.Series, missing: Iterable[str]) -> pd.Series:

@@ -40,10 +40,9 @@ def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) ->
             opened = guessed.options | ({} if frame is None else {"frame": frame})
             tables.setdefault(table, []).append({"file": guessed.files, **opened, **spec})
             named = {*spec["columns"], *spec.get("constants", {})}
-            doubts += [
-                f"{argument(our)} is a guess ({guessed.why[our]}): pass {argument(our)}="
-                for our in sorted(guessed.uncertain & named)
-            ]
+            for our in sorted(guessed.uncertain & named):
+                name = argument(our)
+                doubts.append(f"{name} is a guess ({guessed.why[our]}): pass {name}=")
     if not tables:
         raise _unrecognized(sources)
     single = {table: specs[0] if len(specs) == 1 else specs for table, specs in tables.items()}

@@ -934,11 +934,8 @@ def _words_of_votes(source: Guess, names: Sequence[str]) -> dict[str, str]:
     ties = {word: side for word, side in meanings.items() if side == "tie"}
     if vote_words.are_ambiguous(cells, sides):
         clear = ", ".join(f"{word}: {side}" for word, side in meanings.items() if side != "tie")
-        source.doubt(
-            "choice",
-            "these words are names of systems; if they are positions (first, second), write "
-            f"`values: {{choice: {{{clear}}}}}`",
-        )
+        why = "these words are names of systems; if they are positions (first, second), write "
+        source.doubt("choice", f"{why}`values: {{choice: {{{clear}}}}}`")
     elif {*meanings.values()} >= {"a", "b"}:  # both readings agree
         return meanings
     return {**vote_words.NAMES, **ties}

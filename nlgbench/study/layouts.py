@@ -126,12 +126,9 @@ def _path_to_rows(document: Any) -> str:
     record = document[0] if isinstance(document, list) and document else document
     if not isinstance(record, dict):
         return ""
-    names = [
-        name
-        for name, field in record.items()
-        # An object with one field only wraps a value.
-        if isinstance(field, list) and field and isinstance(field[0], dict) and len(field[0]) > 1
-    ]
+    first = {name: field[0] for name, field in record.items() if isinstance(field, list) and field}
+    # An object with one field only wraps a value.
+    names = [name for name, row in first.items() if isinstance(row, dict) and len(row) > 1]
     if len(names) > 1 and isinstance(document, dict):  # records beside lists that describe them
         names = [name for name in names if name in _ROWS]
     if len(names) != 1:
@@ -206,9 +203,8 @@ def _require_use(sources: Sequence[Guess], flags: Mapping[str, Sequence[str]], s
         elif our[:-1] == "system_" and "choice" not in flags:
             reason = "pairs need a winner: add --choice"
         elif {"preferences", "comparisons"} & {table for table, _ in tables}:
-            reason = (
-                "the file is read as votes on pairs: remove this flag, or --a, --b and --choice"
-            )
+            way = "remove this flag, or --a, --b and --choice"
+            reason = f"the file is read as votes on pairs: {way}"
         elif our == "evaluator":
             reason = "no column holds scores: name it with --score"
         raise UsageError(f"{flag} is not used: {reason}.")

@@ -100,10 +100,7 @@ _KEYS: Rules = {
 }
 
 #: Key of a table -> the types of files that it applies to.
-_OF_KIND = {
-    **dict.fromkeys(["rows", "keys"], ("json", "jsonl")),
-    "delimiter": ("csv", "tsv"),
-}
+_OF_KIND = {"rows": ("json", "jsonl"), "keys": ("json", "jsonl"), "delimiter": ("csv", "tsv")}
 
 #: A name in braces within the name of a column.
 _BRACED = re.compile(r"\{([^\W\d]\w*)\}")
@@ -381,11 +378,8 @@ def _unread(paths: Sequence[Path]) -> list[str]:
     folders = {(path.parent, path.suffix) for path in paths}
     siblings = {path for folder, ending in folders for path in folder.glob(f"*{ending}")}
     unread = [path for path in sorted(siblings.difference(paths)) if path.is_file()]
-    return [
-        path.name
-        for path, columns in zip(unread, map(header, unread), strict=True)
-        if any(2 * len(head & columns) >= len(head) > 1 for head in heads)
-    ]
+    columns = {path: header(path) for path in unread}
+    return [x.name for x in unread if any(2 * len(y & columns[x]) >= len(y) > 1 for y in heads)]
 
 
 def some(names: Sequence[str]) -> str:
@@ -676,13 +670,10 @@ class _Source:
         for name, cells in skip.items():
             rows = rows[~rows[name].isin([cells] if isinstance(cells, str) else cells)]
         paths = self.opened.context["{path}"]
-        kept_paths = set(paths[rows.index])
-        self.problems += [
-            f"{self.location}: `{'skip' if skip else 'only'}` keeps no row of {path}: correct its "
-            "values."
-            for path in paths.unique()
-            if path not in kept_paths
-        ]
+        kept = {*paths[rows.index]}
+        lost = [path for path in paths.unique() if path not in kept]
+        defect = f"{self.location}: `{'skip' if skip else 'only'}` keeps no row of"
+        self.problems += [f"{defect} {path}: correct its values." for path in lost]
         return rows
 
     def _renamed(self, rows: pd.DataFrame, only: Mapping[str, list[str]]) -> pd.DataFrame:

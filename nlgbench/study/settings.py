@@ -91,11 +91,9 @@ def label_problems(labels: Mapping[str, Any], raws: RawTables) -> list[str]:
     )
     evaluators += judges
     problems = [f"{name} has no text" for name, label in labels.items() if not str(label).strip()]
-    problems += [
-        unknown(name, [*systems, *evaluators]).rstrip(".")
-        for name in labels
-        if name not in {*systems, *evaluators} and not _COMPUTED.search(name)
-    ]
+    names = [*systems, *evaluators]
+    lost = [name for name in labels if name not in names and not _COMPUTED.search(name)]
+    problems += [unknown(name, names).rstrip(".") for name in lost]
     for names in (systems, evaluators):
         names_of_label: dict[str, list[str]] = {}
         for name in dict.fromkeys(names):

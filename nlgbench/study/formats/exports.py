@@ -51,11 +51,9 @@ def _by_slot(names: Sequence[str]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(re.sub(r"\d+", "{slot}", name, count=1), []).append(name)
-    return {
-        (pattern if len(theirs) > 1 else theirs[0]): theirs
-        for pattern, theirs in groups.items()
-        if "{" not in theirs[0]  # a field that the form did not fill in
-    }
+    # A brace is in the name of a field that the form did not fill in.
+    filled = {name: theirs for name, theirs in groups.items() if "{" not in theirs[0]}
+    return {name if theirs[1:] else theirs[0]: theirs for name, theirs in filled.items()}
 
 
 def _of_inputs(names: Iterable[str]) -> dict[str, str]:
