@@ -240,16 +240,25 @@ def atlas(study: Study, evaluators: Sequence[str], *, n_resamples: int, seed: in
     return pd.concat(tables, ignore_index=True)
 
 
+def by_interval(correlations: pd.DataFrame) -> pd.DataFrame:
+    """Convert Spearman's correlations for `plot_forest`, with both intervals."""
+    rows = correlations[correlations["statistic"] == "spearman"]
+    rows = rows.assign(data=rows["criterion"].replace(CRITERIA))
+    second = rows.assign(ci_low=rows["second_low"], ci_high=rows["second_high"])
+    return pd.concat(
+        [rows.assign(kind="interval over HITs"), second.assign(kind="interval over generators")]
+    )
+
+
 def by_training_labels(correlations: pd.DataFrame) -> pd.DataFrame:
     """Convert discriminators' correlations for `plot_forest`, by training and scoring labels."""
-    scored = correlations["evaluator"].str.contains("/", regex=False)
-    rows = correlations[(correlations["statistic"] == "spearman") & scored]
+    rows = by_interval(correlations).query("kind == 'interval over generators'")
+    rows = rows[rows["evaluator"].str.contains("/", regex=False)]
     parts = rows["evaluator"].str.extract(DISCRIMINATOR)
     labels = parts[[2, 3]].replace({"natural": "true sources", "majority": "votes"})
     names = parts[0].map(label) + parts[1].map({"individual": ", individual", "meta": ""})
-    looks = {"kind": "trained on " + labels[2] + ", scored on " + labels[3], "evaluator": names}
-    ends = {"ci_low": rows["second_low"], "ci_high": rows["second_high"]}
-    return rows.assign(data=rows["criterion"].replace(CRITERIA), **looks, **ends)
+    kinds = "trained on " + labels[2] + ", scored on " + labels[3]
+    return rows.assign(evaluator=names, kind=kinds)
 
 
 def with_truth(

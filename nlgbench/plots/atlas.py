@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,10 +34,7 @@ _SHADES = LinearSegmentedColormap.from_list("agreement", ["#F4B183", "#FFFFFF", 
 def plot_atlas(
     correlations: pd.DataFrame,
     *,
-    kinds: Sequence[str] | None = None,
     ax: Axes | None = None,
-    interval_label: str = "",
-    second_label: str = "over systems",
     sort: bool = True,
 ) -> Drawing:
     """Draw a heat map of correlations, each with its value and interval.
@@ -48,16 +44,10 @@ def plot_atlas(
     correlations : DataFrame
         From `nlgbench.correlate`: ``evaluator``, ``statistic``, ``estimate`` (-1 to 1), ``ci_low``,
         ``ci_high``. Optional: ``p_adjusted`` (a star if below .05 and no interval includes 0),
-        ``kind``, ``status`` (other than ``ok``: marked as doubtful), ``confidence``, ``second_low``
-        and ``second_high`` (another interval, below the first). Statistics are grouped by
-        granularity, study, criterion or dimension: by the first of these with several values.
-    kinds : sequence of str, optional
-        Draw only these kinds; about thirty evaluators fit on a page.
+        ``kind``, ``status`` (other than ``ok``: marked as doubtful), ``confidence``. Statistics are
+        grouped by granularity, study, criterion or dimension: the first with several values.
     ax : Axes, optional
         Where to draw; a new figure by default.
-    interval_label, second_label : str
-        What [ci_low, ci_high] and (second_low, second_high) cover, for the notes, such as "over
-        outputs".
     sort : bool
         Sort the evaluators of a kind by mean estimate, highest first; False keeps their order.
 
@@ -83,23 +73,21 @@ def plot_atlas(
         if name in correlations and len(correlations[name].unique()) > 1
     ]
     columns = [*several[:1], "statistic"]
-    optional = "kind? status:text? second_low:float? second_high:float? p_adjusted:float?"
-    needed = " ".join([_COLUMNS, *columns, optional, "confidence:float?"])
+    needed = " ".join(
+        [_COLUMNS, *columns, "kind? status:text? p_adjusted:float? confidence:float?"]
+    )
     data = labelled(read_table(correlations, needed, "correlations have"))
     is_undefined = data["estimate"].isna().groupby(data["evaluator"]).transform("all")
     undefined = data.loc[is_undefined, "evaluator"].unique()
     data = data if is_undefined.all() else data[~is_undefined]
-    if kinds is not None:
-        data = data[data["kind"].isin(kinds)]
     if data.empty:
-        raise ValueError("correlations have no row of these kinds: there is nothing to draw.")
+        raise ValueError("correlations have no row: there is nothing to draw.")
     require_unique(data, ["evaluator", *columns], "select one row per cell")
     stars = "p_adjusted" in data
     correlations = data.assign(is_doubtful=is_doubtful(data))
     correlations = correlations if stars else correlations.assign(p_adjusted=np.nan)
     kind_sizes = correlations.groupby("kind")["evaluator"].nunique()
-    row_height = 0.34 if "second_low" in correlations else 0.22
-    height = float(0.6 + row_height * kind_sizes.sum() + 0.15 * len(kind_sizes))
+    height = float(0.6 + 0.24 * kind_sizes.sum() + 0.15 * len(kind_sizes))
     (ax,) = axes_for(ax, TWO_COLUMN, height)
     rows = _order_rows(correlations, sort=sort)
     headings = list(correlations[columns].drop_duplicates().itertuples(index=False, name=None))
@@ -131,9 +119,7 @@ def plot_atlas(
     ax.tick_params(length=0)
     n_cells = sum(evaluator is not None for evaluator, _ in rows) * len(headings)
     n_undefined = n_cells - int(np.isfinite(grid).sum())
-    interval = interval_name(data)
-    notes = f"Each cell: estimate and [{f'{interval} {interval_label}'.strip()}]"
-    notes += f" and ({interval} {second_label})." if "second_low" in correlations else "."
+    notes = f"Each cell: estimate and [{interval_name(data)}]."
     notes += f" * Holm-adjusted p < {_ALPHA:g}, and no interval includes 0." if stars else ""
     if n_doubtful := (correlations["is_doubtful"] & correlations["estimate"].notna()).sum():
         notes += f" † No interval, or a doubtful one ({n_doubtful} of {n_cells})."
@@ -168,14 +154,12 @@ def _order_rows(correlations: pd.DataFrame, *, sort: bool) -> list[tuple[str | N
 
 
 def _describe_cell(cell: dict[Any, Any]) -> str:
-    """Write a cell's estimate and its intervals, a line each."""
-    second = (cell.get("second_low", np.nan), cell.get("second_high", np.nan))
-    candidates = [("[{}, {}]", (cell["ci_low"], cell["ci_high"])), ("({}, {})", second)]
-    intervals = [(template, ends) for template, ends in candidates if np.isfinite(ends).all()]
-    starred = cell["p_adjusted"] < _ALPHA and all(low * high > 0 for _, (low, high) in intervals)
+    """Write a cell's estimate, and its interval below it."""
+    low, high = cell["ci_low"], cell["ci_high"]
+    starred = cell["p_adjusted"] < _ALPHA and not low * high <= 0
     marks = ("*" if starred else "") + ("†" if cell["is_doubtful"] else "")
-    lines = [template.format(*map(format_correlation, ends)) for template, ends in intervals]
-    return "\n".join([format_correlation(cell["estimate"]) + marks, *lines])
+    interval = "\n[{}, {}]".format(*map(format_correlation, (low, high)))
+    return format_correlation(cell["estimate"]) + marks + interval * bool(np.isfinite(low + high))
 
 
 def _write_columns(ax: Axes, headings: list[tuple[Any, ...]]) -> None:

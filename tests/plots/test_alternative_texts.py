@@ -10,7 +10,7 @@ from nlgbench.evaluators.names import label
 
 #: Numbers of the analysis that a figure states beside its data, and counts over several columns.
 STATED = {
-    "atlas, two intervals": ["9"],  # doubtful cells
+    "atlas, doubtful": ["9"],  # doubtful cells
     "boundary": ["16", "0.50", "0.60", "0.90"],  # neighbors and scores
     "forest, rates": ["50"],  # chance
     "granularity": ["5", "8", "95"],  # fewest studies and systems, confidence

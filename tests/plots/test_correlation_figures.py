@@ -28,27 +28,26 @@ def test_the_atlas_writes_each_value_with_its_interval_and_star():
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["worse", "better"]
 
 
-def test_the_atlas_writes_a_second_interval_and_marks_doubt():
+def test_the_atlas_writes_the_interval_and_marks_doubt():
     table = pd.DataFrame({"evaluator": ["e", "f"], "estimate": [0.5, 0.4]})
-    ends = {"ci_low": 0.25, "ci_high": 0.75, "second_low": -0.1, "second_high": 0.9}
+    ends = {"ci_low": 0.25, "ci_high": 0.75}
     table = table.assign(statistic="Pearson", status=["ok", "few_items"], p_adjusted=[0.01, 0.5])
     table = table.assign(**{name: [end, np.nan] for name, end in ends.items()}, confidence=0.9)
-    drawn = plot_atlas(table, interval_label="over items")
+    drawn = plot_atlas(table)
     (ax,) = drawn.axes
     words = [text.get_text() for text in ax.texts]
-    assert words == [".50\n[.25, .75]\n(−.10, .90)", ".40†"]
-    assert "[90% interval over items] and (90% interval over systems)" in drawn.notes
+    assert words == [".50*\n[.25, .75]", ".40†"]
+    assert "Each cell: estimate and [90% interval]." in drawn.notes
     assert "† No interval, or a doubtful one (1 of 2)." in drawn.notes
     assert "†" not in plot_atlas(table.iloc[:1]).notes
 
 
 def test_a_value_has_no_star_if_an_interval_includes_0():
-    table = pd.DataFrame({"evaluator": list("abc"), "statistic": "pearson", "estimate": 0.8})
-    table = table.assign(p_adjusted=0.01, ci_low=[0.6, -0.1, 0.6], ci_high=0.9)
-    table = table.assign(second_low=[0.3, 0.3, -0.3], second_high=0.99)
+    table = pd.DataFrame({"evaluator": list("ab"), "statistic": "pearson", "estimate": 0.8})
+    table = table.assign(p_adjusted=0.01, ci_low=[0.6, -0.1], ci_high=0.9)
     drawn = plot_atlas(table)
     texts = [text.get_text().split("\n")[0] for text in drawn.axes[0].texts]
-    assert texts == [".80*", ".80", ".80"] and "and no interval includes 0." in drawn.notes
+    assert texts == [".80*", ".80"] and "and no interval includes 0." in drawn.notes
 
 
 def test_the_forest_draws_estimates_intervals_and_printed_values_from_the_best():

@@ -22,7 +22,7 @@ SEVEN = pd.concat(
 )
 FIGURES = {
     "atlas": lambda: nb.plot_atlas(small.correlations(30)),
-    "atlas, two intervals": lambda: nb.plot_atlas(small.doubted(8)),
+    "atlas, doubtful": lambda: nb.plot_atlas(small.doubted(8)),
     "forest": lambda: nb.plot_forest(small.forest(30)),
     "forest, rates": lambda: nb.plot_forest(small.rates(), xlabel="%", xlim=(0, 100), line=50),
     "boundary": lambda: nb.plot_boundary(small.small_boundary()),
