@@ -160,21 +160,18 @@ def _first(facts: Facts, table: str, where: Where, value: str) -> str:
 
 def _doubts(facts: Facts, table: str, where: Where) -> str:
     """Count the systems whose intervals are missing or unreliable, with the first reason."""
-    text = ""
-    for name, interval in (("undefined", "missing"), ("defined", "unreliable")):
-        doubtful = {**where, "status": ("not in", ["ok"]), "ci_low": (name, None)}
-        if len(facts.rows(table, doubtful)):
-            text += f" Systems whose interval is {interval}: {facts.count(table, doubtful)} "
-            text += f"({facts.reason(table, doubtful)})."
-    return text
+    doubtful = {**where, "status": ("not in", ["ok"])}
+    if facts.rows(table, doubtful).empty:
+        return ""
+    n = facts.count(table, doubtful, of="systems")
+    return f" Intervals that are missing or unreliable: {n} ({facts.reason(table, doubtful)})."
 
 
 def _why(facts: Facts, table: str, where: Where) -> str:
     """Return the first reason why an interval is missing or unreliable."""
     doubtful = {**where, "status": ("not in", ["ok"])}
-    if facts.rows(table, doubtful).empty:
-        return "only one system has an estimate"
-    return facts.reason(table, doubtful)
+    is_clear = facts.rows(table, doubtful).empty
+    return "only one system has an estimate" if is_clear else facts.reason(table, doubtful)
 
 
 def _evaluators(study: Study, facts: Facts) -> Finding:
@@ -230,11 +227,14 @@ def _annotators(facts: Facts) -> Finding | None:
     """Report how well annotators agree."""
     table = "agreement" if "agreement" in facts.tables else "vote_agreement"
     where: Where = {"row": "all", "coefficient": "krippendorff_alpha"}
+    rows = facts.rows(table, where)
+    if rows.empty:
+        return None
+    text = "undefined" if rows["estimate"].isna().any() else facts.number(table, where)
+    if rows["status"].ne("ok").any():
+        text += f" ({facts.reason(table, where).removeprefix('undefined: ')})"
     start = "Annotators' agreement (Krippendorff's alpha; 1: perfect, 0: as by chance) is"
-    if len(facts.rows(table, {**where, "estimate": ("undefined", None)})):
-        reason = facts.reason(table, where).removeprefix("undefined: ")
-        return facts.sentence(f"Annotators' agreement is undefined: {reason}.")
-    return facts.say(start, table, where=where)
+    return facts.sentence(f"{start} {text}.")
 
 
 def judge_findings(

@@ -95,7 +95,7 @@ def test_votes_rank_systems_by_tests_and_missing_ones_give_the_reason():
     assert "(Holm-adjusted): 2 of 3. Intervals generalize" in sentence
     doubtful = rated.systems.assign(status=["ok", "few_items", "ok"], reason=["", "only 3", ""])
     sentence = sentences(study, {"ratings": doubtful})["systems"]
-    assert "Systems whose interval is unreliable: 1 (only 3)." in sentence
+    assert "Intervals that are missing or unreliable: 1 (only 3)." in sentence
     ends = dict.fromkeys(("ci_low", "ci_high", "rank_low", "rank_high"))
     missing = rated.systems.assign(**ends, status="few_items", reason="one item alone")
     sentence = sentences(study, {"ratings": missing})["systems"]
@@ -290,5 +290,10 @@ def test_cautions_come_before_a_ranking_and_positions_are_not_ranked():
     assert sentence.startswith("All votes are with a: other systems were not compared with each ")
     names = {"a": "output_1", "b": "output_2", "c": "Answer B"}
     renamed = votes.outputs.assign(system=votes.outputs["system"].map(names))
-    _, positions, _ = findings(votes.replace(outputs=renamed), Facts({}))
+    agreement = nb.vote_agreement(votes.replace(settings={"votes": "gold"})).iloc[:3]
+    agreement = agreement.assign(estimate=float("nan"), status="few", reason="undefined: no pairs")
+    _, positions, agreed = findings(
+        votes.replace(outputs=renamed), Facts({"vote_agreement": agreement})
+    )
     assert positions.sentence.endswith("not systems, so they are not ranked.")
+    assert agreed.sentence.endswith("as by chance) is undefined (no pairs).")
