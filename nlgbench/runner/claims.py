@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ OTHER_DATA = {
     "study": "your own study: the paper's own data were not used in this run",
 }
 
+_NO_REASONS: Mapping[str, str] = MappingProxyType({})
 #: The evidence of most rows in a ledger.
 _DATA = "recomputed from data"
 
@@ -97,11 +100,7 @@ def is_own(claim_id: str) -> bool:
 
 
 def ledger(
-    claims: pd.DataFrame,
-    records: pd.DataFrame,
-    *,
-    source: str,
-    skipped: Mapping[str, str] | None = None,
+    claims: pd.DataFrame, records: pd.DataFrame, *, source: str, skipped: Any = _NO_REASONS
 ) -> pd.DataFrame:
     """Join a notebook's claims with what it recorded, so that every claim has a row."""
     is_ours = records["claim_id"].map(is_own).astype(bool)
@@ -113,7 +112,7 @@ def ledger(
             f"cannot be checked with data of source {misplaced['source'].iloc[0]!r}: record such "
             f"results under an id that begins with '{misplaced['source'].iloc[0]}/'."
         )
-    return join(claims, records, source=source, skipped=skipped or {})
+    return join(claims, records, source=source, skipped=skipped)
 
 
 def join(

@@ -54,6 +54,7 @@ def _say(text: str) -> None:
 
 
 _complain = partial(click.echo, err=True)
+_Texts = tuple[str, ...]
 
 
 class _Folder(click.ParamType):
@@ -76,7 +77,7 @@ class _Folder(click.ParamType):
 _FOLDER = _Folder()
 
 
-def _given(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+def _given(ctx: click.Context, param: click.Parameter, texts: _Texts) -> dict[str, str]:
     values: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -164,11 +165,7 @@ def _column_flags(command: Callable) -> Callable:
 )
 @_column_flags
 def new(
-    paths: tuple[str, ...],
-    out: Path | None,
-    sources: tuple[str, ...],
-    layout: str | None,
-    **columns: str | None,
+    paths: _Texts, out: Path | None, sources: _Texts, layout: str | None, **columns: str | None
 ) -> None:
     """Start a study: describe your files' columns in a study.yml.
 
@@ -205,7 +202,7 @@ def check(directory: Path) -> None:
 
 @main.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-def fetch(names: tuple[str, ...]) -> None:
+def fetch(names: _Texts) -> None:
     """Download released data and verify each file by its hash.
 
     NAME is a data set (huse) or a file (huse/summary_clean.csv); the default is all data. If
@@ -262,7 +259,7 @@ def fetch(names: tuple[str, ...]) -> None:
 @click.option("-v", "--verbose", is_flag=True, help="Print the output of cells as they run.")
 @click.option("--json", "as_json", is_flag=True, help="Print outcomes as JSON.")
 def run(
-    notebooks: tuple[str, ...],
+    notebooks: _Texts,
     values: dict[str, str],
     jobs: int,
     cluster: str | None,

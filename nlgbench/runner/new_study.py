@@ -6,7 +6,7 @@ import glob
 import itertools
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from nlgbench.study import (
     reading,
     vote_words,
 )
-from nlgbench.study.column_names import argument, personal
+from nlgbench.study.column_names import Flags, argument, personal
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.described import guess_settings, judged_dimensions
 from nlgbench.study.guessing import Guess, used
@@ -50,10 +50,7 @@ _WHY = {
 
 
 def new(
-    folder: Path,
-    sources: Sequence[Path],
-    layout: str | None = None,
-    flags: Mapping[str, Sequence[str]] | None = None,
+    folder: Path, sources: Sequence[Path], layout: str | None = None, flags: Flags | None = None
 ) -> str:
     """Write a study.yml into a folder, and show what it reads."""
     for name in (FILE, "study.py", "study.json"):

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from nlgbench.plots.figures import Drawing
 
 T = TypeVar("T")
+#: Arguments of `nlgbench.runner.latex.to_latex`.
+Layout = Mapping[str, Any] | None
 #: Recorded columns of a claim, and their defaults.
 _TEXTS = dict.fromkeys(["claim_id", "variant", "reason", "source"], "")
 _NUMBERS = dict.fromkeys(["recomputed", "ci_low", "ci_high"], float("nan"))
@@ -123,12 +125,7 @@ class Record:
         display(complete)
 
     def table(
-        self,
-        table: pd.DataFrame,
-        name: str,
-        *,
-        source: Source | None = None,
-        layout: Mapping[str, Any] | None = None,
+        self, table: pd.DataFrame, name: str, *, source: Source | None = None, layout: Layout = None
     ) -> None:
         """Save a table as ``tables/<name>.csv``, in full precision, with its source.
 

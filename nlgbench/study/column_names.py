@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 Specs = dict[str, dict[str, Any]]
+#: Our columns, and the names of files' columns that flags or arguments give for each.
+Flags = Mapping[str, Sequence[str]]
 
 #: Our column -> its names in files, as lower-case words joined by _, the likeliest first.
 CALLED = {

@@ -22,7 +22,7 @@ from nlgbench.study import (
     raters,
     vote_words,
 )
-from nlgbench.study.column_names import fill_braces, fit_pattern, in_braces, plain_name
+from nlgbench.study.column_names import Flags, fill_braces, fit_pattern, in_braces, plain_name
 from nlgbench.study.overview import PLACEHOLDER
 
 #: The text before and after a key in columns' names.
@@ -268,7 +268,7 @@ def specs(frame: pd.DataFrame) -> column_names.Specs:
     return dict(source.tables) if is_known else {}
 
 
-def guess(source: Guess, flags: Mapping[str, Sequence[str]]) -> None:
+def guess(source: Guess, flags: Flags) -> None:
     """Determine what the columns of a file are.
 
     Flags map our columns to the files' columns; of those that a flag names, those in this file
@@ -300,9 +300,7 @@ def guess(source: Guess, flags: Mapping[str, Sequence[str]]) -> None:
     _separate_models(source)
 
 
-def _take_flag(
-    source: Guess, our: str, theirs: Sequence[str], flags: Mapping[str, Sequence[str]]
-) -> None:
+def _take_flag(source: Guess, our: str, theirs: Sequence[str], flags: Flags) -> None:
     """Apply those names in a flag that fit this file: columns, templates or patterns."""
     fitting = []
     n_ranges = sum(any(".." in name for name in names) for names in flags.values())
@@ -326,7 +324,7 @@ def _take_flag(
         source.set(our, fitting if is_list else fitting[0], "")
 
 
-def _is_mentioned(source: Guess, system: str, flags: Mapping[str, Sequence[str]]) -> bool:
+def _is_mentioned(source: Guess, system: str, flags: Flags) -> bool:
     """Check whether votes or columns' names mention a system, which is one side of all pairs."""
     votes = {cell for name in flags.get("choice", ()) for cell in source.frame.get(name, ())}
     names = [f"_{plain_name(name)}_" for name in source.names]
@@ -864,7 +862,7 @@ def _map_votes(source: Guess, is_flagged: bool) -> None:
         changed = {word: vote for word, vote in meanings.items() if vote not in (word, "error")}
         their = choices[0] if len(choices) == 1 else choices
         fixed = {"choice": template} if template else {}
-        _add(source, table, "" if fixed else "choice", their, fixed, {"choice": changed})
+        _add(source, table, "" if fixed else "choice", their, fixed, choice=changed)
         _add_sides(source, sides)
 
 
@@ -942,12 +940,7 @@ def _words_of_votes(source: Guess, names: Sequence[str]) -> dict[str, str]:
 
 
 def _add(
-    source: Guess,
-    table: str,
-    measure: str,
-    their: Any,
-    constants: Mapping[str, str],
-    values: Mapping[str, dict[str, str]] | None = None,
+    source: Guess, table: str, measure: str, their: Any, constants: Mapping[str, str], **values: Any
 ) -> None:
     """Add a table with the known columns and a measure."""
     theirs = {our: source.columns[our] for our in _OURS[table] if our in source.columns}
@@ -959,7 +952,7 @@ def _add(
     spec: dict[str, Any] = {"columns": columns, "constants": {**fixed, **constants}}
     patterns = [name for name in columns.values() if isinstance(name, str) and "{" in name]
     captured = {key for pattern in patterns for key in in_braces(pattern)}
-    spec["values"] = dict(values or {})
+    spec["values"] = values
     if measure in ("value", "score"):
         _describe_numbers(source, spec, measure, captured)
     for our in {"system", "system_a", "system_b"} & {*columns, *fixed, *captured}:

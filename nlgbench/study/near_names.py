@@ -25,8 +25,10 @@ KINDS = {
     "evaluators": ("evaluator", "comparator"),
     "items": ("item_id",),
 }
-#: Lists of names, as in `settings: same`.
+#: Lists of names, as in `settings: same`; and such lists, or counts of names, for each kind.
 Lists = Sequence[Sequence[str]]
+Declared = Mapping[str, Lists]
+Counts = Mapping[str, Mapping[str, int]]
 #: A name is rare if it has at most this share of the rows of the name that it resembles.
 _RARE = 0.25
 #: What identifies a row, and the probability of chance below which names never meet.
@@ -62,11 +64,7 @@ def unify(raws: RawTables, settings: dict[str, Any]) -> list[str]:
 
 
 def collisions(
-    raws: RawTables,
-    distinct: Mapping[str, Lists],
-    counts: Mapping[str, Mapping[str, int]] | None = None,
-    *,
-    items: bool = False,
+    raws: RawTables, distinct: Declared, counts: Counts | None = None, *, items: bool = False
 ) -> list[str]:
     """Describe names with the same fold, of items or of everything else."""
     problems = []
@@ -169,9 +167,7 @@ def _remedy(kind: str, groups: Lists) -> str:
     )
 
 
-def misspelled(
-    raws: RawTables, distinct: Mapping[str, Lists], counts_by_kind: Mapping[str, Mapping[str, int]]
-) -> list[str]:
+def misspelled(raws: RawTables, distinct: Declared, counts_by_kind: Counts) -> list[str]:
     """Describe names that are spelled almost alike, if one is rare or they never meet."""
     doubts = collisions(raws, distinct, counts_by_kind, items=True)
     for kind, counts in counts_by_kind.items():

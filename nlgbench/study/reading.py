@@ -7,6 +7,7 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -191,9 +192,9 @@ def read(
         has_outputs = table == "outputs" or ("outputs" not in specs and _PAIRED[table])
         extra = chosen.get("extra", []) if has_outputs else []
         of_table = []
+        missing = chosen.get("missing", [])
         for location, spec in _sources(f"{file}, tables: {table}", entry):
-            source = _Source(folder, table, spec, extra, problems, lacking, location)
-            source.missing = chosen.get("missing", [])
+            source = _Source(folder, table, spec, extra, problems, lacking, location, missing)
             source.read(latest, by_file=isinstance(entry, list))
             if source.has_positions() and chosen.get("annotators") != "persons":
                 chosen["annotators"] = "positions"
@@ -416,6 +417,7 @@ def _joined(opened: list[tuple[Path, pd.DataFrame, list[str]]]) -> _Opened:
 _Latest = dict[str, list[_Opened]]
 
 
+@dataclass(eq=False)
 class _Source:
     """Read one source of a table: open its files, rename columns, make it long.
 
@@ -423,20 +425,19 @@ class _Source:
     and what braces in names match) and `{at}`, the row's number in the file.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        table: str,
-        spec: Mapping[str, Any],
-        extra: Sequence[str],
-        problems: list[str],
-        lacking: dict[str, list[str]],
-        location: str,
-    ) -> None:
-        self.folder, self.table, self.spec, self.problems = folder, table, spec, problems
-        #: What files lack -> the tables that need it, so that a wrong name is reported once.
-        self.lacking = lacking
-        self.location = location
+    folder: Path
+    table: str
+    spec: Mapping[str, Any]
+    extra: Sequence[str]
+    problems: list[str]
+    #: What files lack -> the tables that need it, so that a wrong name is reported once.
+    lacking: dict[str, list[str]]
+    location: str
+    #: Words for a missing value, of all answers or of each column.
+    missing: Sequence[str] | Mapping[str, Sequence[str]]
+
+    def __post_init__(self) -> None:
+        folder, table, spec = self.folder, self.table, self.spec
         named = spec.get("file", f"{table}.csv")
         self.files = [named] if isinstance(named, str) else named
         self.where = str(folder / ", ".join(self.files))
@@ -444,7 +445,7 @@ class _Source:
         self.constants: Mapping[str, str] = spec.get("constants", {})
         instead = ["item_id", *_PAIRED[table].values()] if _PAIRED[table] else []
         instead += ["choice"] if table == "comparisons" else []  # a verdict, for probabilities
-        self.ours = list(dict.fromkeys([*schema.columns(table), *extra, *instead]))
+        self.ours = list(dict.fromkeys([*schema.columns(table), *self.extra, *instead]))
         #: Names in braces in the patterns of columns.
         plain = [their for their in self.columns.values() if isinstance(their, str)]
         self.captured = {name for their in plain for name in _BRACED.findall(their)}
@@ -455,8 +456,6 @@ class _Source:
         self.grouping: list[str] = []
         self.pooled: list[str] = []
         self.personal: list[str] = []
-        #: Words for a missing value, of all answers or of each column.
-        self.missing: Sequence[str] | Mapping[str, Sequence[str]] = []
         self.paths: list[Path] = []
         self.path_of_row = pd.Series(dtype=object)
         self.raw: RawTable | None = None

@@ -27,7 +27,7 @@ from nlgbench.reported import to_html
 from nlgbench.status import Unsupported
 from nlgbench.study import csv_files, file_types, near_names, reading, schema, workbooks
 from nlgbench.study.checks import checked, read_first
-from nlgbench.study.column_names import argument
+from nlgbench.study.column_names import Flags, argument
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.described import FRAME, describe
 from nlgbench.study.overview import overview
@@ -630,10 +630,7 @@ def read_study(
 
 
 def _read_described(
-    source: str | os.PathLike | pd.DataFrame,
-    flags: Mapping[str, Sequence[str]],
-    problems: list[str],
-    name: str | None,
+    source: str | os.PathLike | pd.DataFrame, flags: Flags, problems: list[str], name: str | None
 ) -> Study | None:
     """Read a DataFrame or file whose columns are named or guessed."""
     is_frame = isinstance(source, pd.DataFrame)
@@ -642,14 +639,14 @@ def _read_described(
     if description["doubts"]:
         lead = f"Read {description['where']} with guesses to confirm:"
         warnings.warn("\n- ".join([lead, *description["doubts"]]), stacklevel=4)
-    description["name"] = "study" if is_frame else file_types.stem(Path(str(source)))
+    description["name"] = name or ("study" if is_frame else file_types.stem(Path(str(source))))
     raws, notes = reading.read(Path(), description, problems)
     if is_frame:
         _warn_of_names(raws, {}, stacklevel=5)
     else:
         way = f"`nlgbench new {source}` writes a study.yml with this setting."
         problems += [f"{problem} {way}" for problem in near_names.collisions(raws, {})]
-    return None if problems else _assembled(raws, description, problems, notes, name=name)
+    return None if problems else _assembled(raws, description, problems, notes)
 
 
 def read_folder(
@@ -660,16 +657,19 @@ def read_folder(
         raise FileNotFoundError(why_no_study(folder))
     files.note_read(folder)
     file = _find_description(folder, problems)
-    coded = _run(folder / CODE) if file == CODE else None
-    description = _describe_code(coded) if coded else {}
-    if file and not coded:
-        description = reading.about(folder / file, problems)
+    description = reading.about(folder / file, problems) if file not in ("", CODE) else {}
     raws: RawTables = {}
     notes: list[str] = []
-    if coded:
+    truth, related = {}, {}
+    if file == CODE:
+        coded = _run(folder / CODE)
         where = f"{folder / CODE}, study()"
         raws = {table: RawTable(frame, where) for table, frame in tables_of(coded).items()}
         notes = [f"{folder / CODE} was run; its function study() returned the tables."]
+        # A name or source of "study" is only the default.
+        own, origin = (text if text != "study" else "" for text in (coded.name, coded.source))
+        description = {"settings": coded.settings, "name": own, "origin": coded.origin or origin}
+        truth, related = dict(coded.truth or {}), dict(coded.related)
     elif "tables" in description or "format" in description:
         raws, notes = reading.read(folder, description, problems, doubts)
         if problems:
@@ -686,13 +686,10 @@ def read_folder(
     if file == FILE:
         labels = description.get("settings", {}).get("labels", {})
         problems += [f"{folder / FILE}, {wrong}" for wrong in label_problems(labels, raws)]
-    description["name"] = description.get("name") or folder.resolve().name
-    study = _assembled(raws, description, problems, notes, name=name)
+    description["name"] = name or description.get("name") or folder.resolve().name
+    study = _assembled(raws, description, problems, notes)
     if study is None:
         return None, notes
-    if coded:
-        return _set(study, truth=coded.truth or None, related=coded.related), notes
-    truth, related = {}, {}
     for table, kinds in description.get("truth", {}).items():
         truth[table] = _read_typed(folder / "truth" / f"{table}.csv", kinds)
     for other in description.get("related", []):
@@ -715,19 +712,8 @@ def _find_description(folder: Path, problems: list[str]) -> str:
     return described[0] if described else ""
 
 
-def _describe_code(study: Study) -> dict[str, Any]:
-    """Describe what study.py returned; a name or source of "study" is only the default."""
-    name, source = (text if text != "study" else "" for text in (study.name, study.source))
-    return {"settings": study.settings, "name": name, "origin": study.origin or source}
-
-
 def _assembled(
-    raws: RawTables,
-    description: Mapping[str, Any],
-    problems: list[str],
-    notes: list[str],
-    *,
-    name: str | None,
+    raws: RawTables, description: Mapping[str, Any], problems: list[str], notes: list[str]
 ) -> Study | None:
     """Check tables that were read, and make the study of them; list problems and notes."""
     settings = copy.deepcopy(dict(description.get("settings", {})))
@@ -745,16 +731,13 @@ def _assembled(
         ]
     tables, wrong = _examined(raws, settings)
     problems += wrong
-    notes += [
-        f"{dimension}: excluded judgments (outside `settings: valid`): {ends['excluded']:,}."
-        for dimension, ends in (settings.get("valid", {}) if not problems else {}).items()
-        if ends.get("excluded")
-    ]
     if problems:
         return None
+    for dimension, ends in settings.get("valid", {}).items():
+        if n := ends.get("excluded"):
+            notes.append(f"{dimension}: excluded judgments (outside `settings: valid`): {n:,}.")
     origin = str(description.get("origin", ""))
-    name = name or description["name"]
-    return from_tables(**tables, name=name, settings=settings, origin=origin)
+    return from_tables(**tables, name=description["name"], settings=settings, origin=origin)
 
 
 def why_no_study(folder: Path) -> str:
