@@ -89,7 +89,7 @@ def plot_multiverse(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = N
         "normalization, by k, with the paper's choice marked. "
         f"{'; '.join(ranges)}."
     )
-    return as_drawing(axes, table, alt)
+    return as_drawing(axes, table, alt, "Several marks of one kind differ in the tie rule.")
 
 
 def _draw_strips(ax: Axes, table: pd.DataFrame, styles: dict[tuple, tuple]) -> None:

@@ -105,8 +105,9 @@ def plot_contexts(
     return as_drawing(
         panels,
         data[["output_id", "state", "is_target", "listener", "probability"]],
-        f"Captions ({len(chosen)}) with their colors, the target framed, and probabilities from "
+        f"Captions ({len(chosen)}) with their colors, and probabilities from "
         f"listeners ({', '.join(listeners)}).",
+        "Thick frame and triangle: the target. Bars: probabilities.",
     )
 
 

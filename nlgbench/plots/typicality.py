@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
-from nlgbench.plots.rows import describe_intervals, draw_estimates, interval_name
+from nlgbench.plots.rows import describe_intervals, describe_lines, draw_estimates, interval_name
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -72,4 +72,5 @@ def plot_typicality(
             label = f"r = {pearson:.2f}, {interval_name(r)} {low:.2f} to {high:.2f}"
             panel.set_title(label, loc="left")
             alt += f" {panel.get_xlabel()}: {label}."
-    return as_drawing(axes, table.drop(columns="text", errors="ignore"), alt)
+    notes = describe_lines(rows) + " r: Pearson's correlation." * (r is not None)
+    return as_drawing(axes, table.drop(columns="text", errors="ignore"), alt, notes)

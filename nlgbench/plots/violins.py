@@ -96,11 +96,14 @@ def plot_violins(
     texts = "; ".join(
         f"{row.evaluator}, {row.system} {row.score}" for row in means.reset_index().itertuples()
     )
+    n_undefined = data.groupby("evaluator", sort=False)["score"].agg(lambda x: x.isna().sum())
+    counts = [f"{name} {n:,}" for name, n in n_undefined.items() if n]
     return as_drawing(
         panels,
         data[["evaluator", "system", "output_id", "score"]].reset_index(drop=True),
         f"Violins of each evaluator's scores, with means and ranges. Means: {texts}.",
-        "Long bars: means; short bars: ranges.",
+        "Long bars: means; short bars: ranges."
+        + f" Undefined scores: {', '.join(counts)}." * bool(counts),
     )
 
 
@@ -131,8 +134,7 @@ def _draw_evaluator(panel: Axes, scores: pd.DataFrame, systems: list[str], title
     panel.set_ylim(low - margin, high + margin)
     if high > 1 and len(values):
         panel.set_ylim(top=1.05 * values.max())
-    n_undefined = len(scores) - len(values)
-    panel.set_title(f"{title}\n{n_undefined:,} undefined" if n_undefined else title)
+    panel.set_title(title)
     panel.set(xlabel="", ylabel="")
     panel.tick_params(axis="x", rotation=35, length=0)
     for label in panel.get_xticklabels():

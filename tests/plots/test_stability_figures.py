@@ -25,7 +25,7 @@ def test_stability_draws_a_line_and_a_band_for_each_score_in_order_of_size():
 def test_multiverse_draws_every_combination_and_marks_the_papers():
     drawn = plot_multiverse(MULTIVERSE)
     (ax,) = drawn.axes
-    assert drawn.alt.endswith("lstm, HUSE: 0.40 to 0.60; lstm, HUSE-Q: 0.70 to 0.90.")
+    assert "lstm, HUSE: 0.40 to 0.60; lstm, HUSE-Q: 0.70 to 0.90." in drawn.alt
     dots = [c.get_offsets() for c in ax.collections if len(c.get_offsets())]
     drawn = np.sort(np.concatenate([one[:, 1] for one in dots]))
     marked = MULTIVERSE.loc[MULTIVERSE["paper"], "estimate"]
