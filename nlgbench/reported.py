@@ -35,6 +35,7 @@ _HEADINGS = {"slug": "statement", "p_adjusted": "adjusted p", "p_value": "p"}
 _VALUES = {
     "comparator": {"people": "annotators"},
     "row": {"real": "human", "fake": "machine"},
+    "score": {"huse": "HUSE", "huse_q": "HUSE-Q", "huse_d": "HUSE-D"},
 }
 
 
@@ -119,7 +120,9 @@ def _flatten(table: pd.DataFrame) -> pd.DataFrame:
     frame = table.reset_index(names=names) if is_named else table
     labels = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     frame = frame.set_axis([" ".join(map(str, filter(None, name))) for name in labels], axis=1)
-    return frame.loc[:, ~(frame.columns.isin(_HIDDEN) | frame.columns.duplicated())]
+    keys = [*frame][: [*frame].index("estimate")] if "estimate" in frame else []
+    hidden = {*_HIDDEN} - {"method"}.intersection(keys)  # the method may identify rows
+    return frame.loc[:, ~(frame.columns.isin(hidden) | frame.columns.duplicated())]
 
 
 def _with_estimates(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

@@ -300,13 +300,14 @@ def legible(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def drop_mirrored(table: pd.DataFrame) -> pd.DataFrame:
-    """Copy a table; of a pair of systems in both directions, keep the higher estimate."""
+    """Copy a table; of pairs in both directions, keep that with the higher estimates."""
     if not {"system", "opponent", "estimate"} <= set(table):
         return table.copy()
     texts = table.select_dtypes(["object", "str"]).columns.difference(_NOT_KEYS)
     pairs = pd.Series(map(frozenset, zip(table["system"], table["opponent"], strict=True)))
     keys = table[texts].reset_index(drop=True).assign(pair=pairs)
-    order = np.argsort(-table["estimate"].to_numpy(), kind="stable")
+    total = table.groupby(["system", "opponent"])["estimate"].transform("sum")
+    order = np.argsort(-total.to_numpy(), kind="stable")
     return table.iloc[np.sort(keys.iloc[order].drop_duplicates().index)].copy()
 
 

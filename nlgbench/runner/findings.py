@@ -438,10 +438,8 @@ def _cheapest(
 def atlas_findings(facts: Facts, statistic: str) -> list[Finding | None]:
     """Write the findings of notebook 11: means over studies, and correlations in a further one."""
     name = statistic.partition("_")[0].capitalize()
-    template = (
-        '[{prediction_low:.2f}, {prediction_high:.2f}] for "{evaluator}" (mean {number} over '
-    )
-    template += "{n_studies} studies)"
+    template = '[{prediction_low:.2f}, {prediction_high:.2f}] for "{evaluator}" (mean {number} '
+    template += "over {n_studies} studies)"
     predicted = {"prediction_low": ("defined", None), "evaluator": ("not in", list(SENTINELS))}
     further = f"In a further study, the {name} correlation over outputs is predicted to be in"
     more = "; the table has {n} more"

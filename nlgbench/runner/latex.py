@@ -133,8 +133,7 @@ def numbers(folder: Folder) -> pd.DataFrame:
 def numbers_tex(folder: Folder) -> str:
     """Write a macro for each number, below a comment with its id."""
     lines = [
-        "% Suffixes: Low and High for the interval, Published for the printed number; Value if the",
-        "% name of an estimate would end in one of these words or in Interval.",
+        "% Suffixes: Low and High for the interval, Published for the printed number.",
         r"% Write \input{report/numbers} in the preamble, and \nlg...{} where a number belongs.",
     ]
     for quantity, group in numbers(folder).groupby("of", sort=False):
@@ -188,7 +187,8 @@ def tables(folder: Folder) -> dict[str, str]:
         if laid_out.is_file():
             texts[name] = _fitted(laid_out.read_text(encoding="utf-8"))
         elif table.is_keyed:
-            printed = [name for name in (*table.keys, *_PRINTED) if name in table.frame]
+            columns = {*table.frame} - {"metric"}  # which a coefficient determines
+            printed = [name for name in (*table.keys, *_PRINTED) if name in columns]
             rows = _spread(readable(legible(table.frame[printed])))
             if 1 < len(rows) <= _MOST_ROWS and rows.attrs["numbers"]:
                 texts[name] = _fitted(_layout(table, rows))
@@ -198,12 +198,10 @@ def tables(folder: Folder) -> dict[str, str]:
 def _spread(rows: pd.DataFrame) -> pd.DataFrame:
     """Give each value of the last key a column of estimates, if few and without empty cells."""
     *keys, last = [*rows]
-    while keys[2:] and not rows.duplicated(keys[:-1]).any():
-        keys.pop()  # the others determine it, as a coefficient does its metric
     if len(keys) < 2 or last != "estimate" or rows.duplicated(keys).any():
         return rows
     wide = rows.set_index(keys)[last].unstack(sort=False)
-    if wide.shape[1] > _NARROW or wide.isna().any(axis=None):
+    if len(wide) < 2 or wide.shape[1] > _NARROW or wide.isna().any(axis=None):
         return rows
     spread = wide.rename_axis(columns=None).reset_index()
     spread.attrs |= rows.attrs | {"numbers": [*wide]}
@@ -216,9 +214,9 @@ def _layout(table: Table, rows: pd.DataFrame) -> str:
     level = f"{levels.iloc[0]:.0%} intervals" if len({*levels}) == 1 else "Intervals"
     level += f" generalize to {write_scope(scope)}." if any(scope) else " in brackets."
     notes = [level] * ("ci_low" in table.frame) + rows.attrs["notes"]
-    laid_out = rows.rename(columns=str.capitalize).set_index(rows.columns[0].capitalize())
+    laid_out = rows.rename(columns=lambda name: name[:1].upper() + name[1:])
     return to_latex(
-        laid_out.rename(index=lambda text: text[:40]),
+        laid_out.set_index(laid_out.columns[0]).rename(index=lambda text: text[:40]),
         caption=" ".join([f"{table.title}.", *notes, f"Source: {table.source}."]),
         label="tab:" + re.sub("[^A-Za-z0-9-]+", "-", f"{table.run}-{table.name}"),
     )
