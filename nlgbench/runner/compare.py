@@ -245,15 +245,13 @@ def _find_notes(
 
 def _what_to_add(row: Mapping[Any, Any], margin: float) -> str:
     """Say how many items, or outputs of an item, would make a difference precise enough."""
+    lead = f"{row['metric']}, {row['run']}: undecided."
     if math.isnan(row["items_needed"]):
-        return f"{row['metric']}, {row['run']}: undecided."
+        return lead
     ways = [f"{row['items_needed']:,.0f} items"]
     if not math.isnan(row["repeats_needed"]):
         ways.append(f"{row['repeats_needed']:,.0f} outputs of each item")
-    return (
-        f"{row['metric']}, {row['run']}: undecided. An interval of ± {margin:g} needs about "
-        f"{' or '.join(ways)}."
-    )
+    return f"{lead} An interval of ± {margin:g} needs about {' or '.join(ways)}."
 
 
 def _next_commands(
@@ -366,23 +364,20 @@ def _read_as(report: Report) -> str:
 
 def _table(pairs: pd.DataFrame) -> pd.DataFrame:
     """Write the comparisons by one metric as the cells of a table."""
-    rows = []
-    decimals = digits(pairs.loc[pairs["group"] == "", ["estimate", "ci_low", "ci_high"]].to_numpy())
-    row: Any
-    for row in pairs.itertuples():
-        estimates = (row.estimate, row.ci_low, row.ci_high)
-        estimate, low, high = (f"{value:.{decimals}f}" for value in estimates)
-        rows.append(
-            {
-                "run": row.run,
-                "group": row.group,
-                "items": f"{row.n_items:,}",
-                "baseline": f"{row.mean_baseline:.{decimals}f}",
-                "mean": f"{row.mean:.{decimals}f}",
-                "difference": estimate + f" [{low}, {high}]" * math.isfinite(row.ci_low),
-                "p": "" if math.isnan(row.p_adjusted) else f"{row.p_adjusted:.2g}",
-                "verdict": row.verdict or "no test",
-            }
-        )
-    table = pd.DataFrame(rows)
+    ends = ["estimate", "ci_low", "ci_high"]
+    form = f"{{:.{digits(pairs.loc[pairs['group'] == '', ends].to_numpy())}f}}".format
+    estimate, low, high = (pairs[end].map(form) for end in ends)
+    interval = (" [" + low + ", " + high + "]").where(np.isfinite(pairs["ci_low"]), "")
+    table = pd.DataFrame(
+        {
+            "run": pairs["run"],
+            "group": pairs["group"],
+            "items": pairs["n_items"].map("{:,}".format),
+            "baseline": pairs["mean_baseline"].map(form),
+            "mean": pairs["mean"].map(form),
+            "difference": estimate + interval,
+            "p": pairs["p_adjusted"].map("{:.2g}".format).replace("nan", ""),
+            "verdict": pairs["verdict"].replace("", "no test"),
+        }
+    )
     return table if table["group"].any() else table.drop(columns="group")

@@ -173,12 +173,9 @@ def parse(
                 if row == header and len(header) > 1:
                     reason = "repeats the header: remove that line."
                 elif len(row) > len(header) or (left_out and not set(left_out) <= set(may_lack)):
-                    reason = (
-                        f"has {len(row)} fields, but the header has {len(header)}: the file "
-                        "is truncated, or a text with a comma is not quoted."
-                        + " If the first line is a title, remove it."
-                        * (len(header) == 1)
-                    )
+                    reason = f"has {len(row)} fields, but the header has {len(header)}: the file "
+                    reason += "is truncated, or a text with a comma is not quoted."
+                    reason += " If the first line is a title, remove it." * (len(header) == 1)
                 if reason:
                     wrong.append(f"{path}, row {number} (line {start}) {reason}")
                 else:

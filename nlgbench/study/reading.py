@@ -177,11 +177,11 @@ def read(
     """Read the tables that study.yml names; return them with notes, and list doubts."""
     chosen = description["settings"]
     raws, specs, notes = _of_format(folder, description, problems)
-    for table in description.get("tables", {}):
-        if table in raws or table in specs:
-            path = folder / FILE
-            problems.append(f"{path}, tables: {table} also comes from `format`: remove one.")
-    specs |= description.get("tables", {})
+    declared = description.get("tables", {})
+    twice = [table for table in declared if table in raws or table in specs]
+    also = "also comes from `format`: remove one."
+    problems += [f"{folder / FILE}, tables: {table} {also}" for table in twice]
+    specs |= declared
     file = Path(description.get("where", folder / FILE))  # a DataFrame has no study.yml
     is_folder = "where" not in description
     sources: list[_Source] = []
@@ -239,8 +239,8 @@ def _unread_notes(folder: Path, sources: Sequence[_Source], *, is_folder: bool) 
     if not is_folder:
         return notes
     paths = list(dict.fromkeys(path for source in sources for path in source.paths))
-    home = folder.resolve()
-    outside = [str(path) for path in paths if not path.resolve().is_relative_to(home)]
+    inside = folder.resolve()
+    outside = [str(path) for path in paths if not path.resolve().is_relative_to(inside)]
     if outside:
         names = f"{some(outside[:3])}{', ...' * (len(outside) > 3)}"
         notes.append(f"files outside the folder {folder} are read ({len(outside):,}): {names}.")
@@ -260,9 +260,8 @@ def _of_format(
         return {}, {}, []
     shape = formats.find(description["format"], str(folder / FILE))
     named = description.get("files", shape.files)
-    named = [named] if isinstance(named, str) else named
     lost: list[str] = []
-    paths = [path for path in named for path in _matching(folder, path, lost)]
+    paths = _matching(folder, named, lost)
     if lost and ("files" in description or not paths):
         problems += [f"{problem} `files`." for problem in lost]
         return {}, {}, []
@@ -354,16 +353,17 @@ def grouped(items: pd.Series, groups: pd.Series) -> str:
     """Describe how a column groups items, such as documents; empty if it does not."""
     pairs = pd.DataFrame({"item": items.to_numpy(), "group": groups.to_numpy()}).drop_duplicates()
     n, n_items = pairs["group"].nunique(), pairs["item"].nunique()
-    if not pairs["item"].is_unique or not 1 < n <= n_items / 2:
-        return ""
-    return f"{n_items:,} items have {n:,} values of {groups.name}"
+    is_grouping = pairs["item"].is_unique and 1 < n <= n_items / 2
+    return f"{n_items:,} items have {n:,} values of {groups.name}" if is_grouping else ""
 
 
-def _matching(folder: Path, name: str, lost: list[str]) -> list[Path]:
-    """List the files of a folder that match a name or pattern."""
-    matched = file_types.find_files(name, folder)
-    if not matched:
-        lost.append(f"{folder / FILE}: {csv_files.why_no_file(folder / name)} Correct")
+def _matching(folder: Path, names: str | Sequence[str], lost: list[str]) -> list[Path]:
+    """List the files of a folder that match names or patterns."""
+    matched: list[Path] = []
+    for name in [names] if isinstance(names, str) else names:
+        matched += (paths := file_types.find_files(name, folder))
+        if not paths:
+            lost.append(f"{folder / FILE}: {csv_files.why_no_file(folder / name)} Correct")
     return [Path(os.path.normpath(path)) for path in matched]
 
 
@@ -558,10 +558,10 @@ class _Source:
         if "frame" in self.spec:
             return [Path(self.where)]
         lost: list[str] = []
-        matched = [_matching(self.folder, name, lost) for name in self.files]
+        paths = _matching(self.folder, self.files, lost)
         for problem in lost:
             self.lacking.setdefault(f"{problem} `file` in {{tables}}.", []).append(self.table)
-        return [path for paths in matched for path in paths]
+        return paths
 
     def _open(self, latest: _Latest) -> list[_Opened]:
         """Open all files; those in sequence with the same columns are concatenated."""

@@ -263,10 +263,8 @@ def examine(
     checked = pd.DataFrame({name: column.loc[right] for name, column in cells.items()}, index=right)
     if set(KEYS[table]) <= set(kinds) and has_keys:
         doubled = checked.duplicated(KEYS[table], keep=False).to_numpy()
-        rule = (
-            f"must not repeat a key ({' + '.join(KEYS[table])}): drop the duplicates, or give each "
-            "row its own id"
-        )
+        keys = " + ".join(KEYS[table])
+        rule = f"must not repeat a key ({keys}): drop the duplicates, or give each row its own id"
         problems += problem(written, table, checked, doubled, KEYS[table][0], rule)
     # An item may lack its target only because an invalid row was left out.
     is_complete = table != "contexts" or good.all()

@@ -815,7 +815,7 @@ def _find_tables(folder: Path, raws: RawTables, problems: list[str]) -> None:
 
 def _read_typed(path: Path, kinds: Mapping[str, str]) -> pd.DataFrame:
     frame, _ = csv_files.parse(path)
-    names = {"float64": "float", "int64": "int", "bool": "bool"}
     for column, kind in kinds.items():
-        frame[column] = csv_files.convert(frame[column], names.get(kind, "text"))[0]
+        # float64, int64 and bool; all others are texts
+        frame[column] = csv_files.convert(frame[column], kind.removesuffix("64"))[0]
     return frame[list(kinds)]

@@ -14,10 +14,8 @@ NAMES = {"{system_a}": "a", "{system_b}": "b"}
 #: What a judge's verdict says if it failed; such rows are no votes.
 FAILED = "error"
 
-_SIDES = {
-    **dict.fromkeys(("a", "1", "x", "left", "first"), "a"),
-    **dict.fromkeys(("b", "2", "y", "right", "second"), "b"),
-}
+_SIDES = dict.fromkeys(("a", "1", "x", "left", "first"), "a")
+_SIDES |= dict.fromkeys(("b", "2", "y", "right", "second"), "b")
 #: Position -> the number of the pair of words that it belongs to.
 _PAIR = {word: number % (len(_SIDES) // 2) for number, word in enumerate(_SIDES)}
 #: The least share of votes by name in a column of names.
