@@ -150,7 +150,11 @@ def hash_data(
         home = Path(values["study"])
         paths = {path.relative_to(home).as_posix(): path for path in sorted(home.rglob("*"))}
         if "study.py" in paths:  # it may read files outside its folder
-            returned["study()"] = _study_hash(values["study"], opened)
+            from nlgbench.study.study import tables_of
+
+            study = _open(values["study"], opened)
+            tables = {table: frame.to_csv() for table, frame in tables_of(study).items()}
+            returned["study()"] = value_hash([study.name, repr(study.settings), tables])
     elif source == "released":
         from nlgbench.datasets.public import files_of
 
@@ -165,15 +169,6 @@ def hash_data(
                 if path.exists():
                     data[f"{name}={values[name]}"] = content_hash(path)
     return data
-
-
-def _study_hash(folder: str, opened: Opened) -> str:
-    """Hash a study's tables and settings."""
-    from nlgbench.study.study import tables_of
-
-    study = _open(folder, opened)
-    tables = {table: frame.to_csv() for table, frame in tables_of(study).items()}
-    return value_hash([study.name, repr(study.settings), tables])
 
 
 def _open(folder: str, opened: Opened) -> Study:

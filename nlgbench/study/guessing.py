@@ -651,7 +651,10 @@ def _map_ratings(source: Guess, is_flagged: bool) -> None:
     """Add tables of judgments, of scores and of outputs."""
     value, scores = source.columns.pop("value", None), source.columns.pop("score", [])
     if isinstance(value, str) and "{" in value:
-        _capture(source, value)
+        fits = fit_pattern(value, source.free("number", "list", "choice")).values()
+        for key in in_braces(value):
+            keys = list(dict.fromkeys(fit[key] for fit in fits if key in fit))
+            source.captured[key] = source.captured.get(key) or keys
         source.answers, value = {value: ""}, None
     if not is_flagged:
         value, scores = _guess_measures(source, value)
@@ -768,14 +771,6 @@ def _add_sides(source: Guess, sides: Sequence[tuple[str, str, str]]) -> None:
     _add(source, "outputs", "text", source.columns["text"], {})
     for our in ("system", "text", "context"):
         source.columns.pop(our, None)
-
-
-def _capture(source: Guess, pattern: str) -> None:
-    """Record what the braces of a pattern match, in columns that are not assigned yet."""
-    fits = fit_pattern(pattern, source.free("number", "list", "choice")).values()
-    for key in in_braces(pattern):
-        keys = dict.fromkeys(fit[key] for fit in fits if key in fit)
-        source.captured[key] = source.captured.get(key) or list(keys)
 
 
 def _numbers(cells: Iterable[str]) -> list[float]:

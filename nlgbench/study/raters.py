@@ -55,15 +55,13 @@ def separating(frame: pd.DataFrame, names: Iterable[str], who: str = "") -> dict
     """Find the column that separates people from models: its name, and the cells of models."""
     for name in names:
         machines = machine_kinds(frame[name])
-        # Without a telling name, the kind must belong to the annotator, not to the text.
-        if machines and (has_word(name, _RATERS) or (who and _depends(frame[name], frame[who]))):
+        is_telling = has_word(name, _RATERS)
+        if machines and who and not is_telling:  # the kind must belong to the annotator
+            is_telling = frame[name].groupby(frame[who].to_numpy()).nunique().max() == 1
+        if machines and is_telling:
             return {name: machines}
     machines = models(frame[who].unique()) if who else []
     return {who: machines} if machines and len(machines) < frame[who].nunique() else {}
-
-
-def _depends(cells: pd.Series, keys: pd.Series) -> bool:
-    return bool(cells.groupby(keys.to_numpy()).nunique().max() == 1)
 
 
 def split(

@@ -693,7 +693,9 @@ def read_folder(
     for table, kinds in description.get("truth", {}).items():
         truth[table] = _read_typed(folder / "truth" / f"{table}.csv", kinds)
     for other in description.get("related", []):
-        related[other] = _read_related(folder / "related" / other)
+        if (code := folder / "related" / other / CODE).is_file():
+            raise TableError(f"{code} is not run in a related study's folder: remove it.")
+        related[other] = read_study(code.parent)
     return _set(study, truth=truth or None, related=related), notes
 
 
@@ -780,12 +782,6 @@ def _run(path: Path) -> Study:
     if not isinstance(study, Study):
         raise TableError(f"{path}: study() must return an nb.Study. Got {brief(study)}.")
     return study
-
-
-def _read_related(folder: Path) -> Study:
-    if (folder / CODE).is_file():
-        raise TableError(f"{folder / CODE} is not run in a related study's folder: remove it.")
-    return read_study(folder)
 
 
 def _find_tables(folder: Path, raws: RawTables, problems: list[str]) -> None:

@@ -265,13 +265,11 @@ def _rarely_shown(study: Study) -> list[str]:
     counts = machines.groupby("system", sort=False)["item_id"].nunique()
     usual = counts.median()
     few = [f"{system} ({n})" for system, n in counts[counts < usual / 4].items()]
-    if not few:
-        return []
     more = f" and {len(few) - 5} more" if len(few) > 5 else ""
     return [
         f"systems with far fewer items than the others (median {usual:g}): {', '.join(few[:5])}"
         f"{more}. If a name is misspelled, correct it; if not, their means rest on other items."
-    ]
+    ] * bool(few)
 
 
 def _few(study: Study, answers: pd.DataFrame) -> list[str]:
@@ -449,7 +447,10 @@ def _disconnected(_: Study, answers: pd.DataFrame) -> list[str]:
         ("annotator_id", "annotators", "stricter annotators make systems look worse"),
         ("item_id", "items", "harder items make systems look worse"),
     ):
-        groups = _connected(answers, column)
+        links = answers[["system", column]].drop_duplicates()
+        links["group"] = linked(links["system"], links[column])
+        by_group = links.drop_duplicates("system").groupby("group")["system"]
+        groups = sorted(sorted(map(str, systems)) for _, systems in by_group)
         if len(groups) > 1:
             shown = "; ".join(", ".join(x[:4]) + ", ..." * (len(x) > 4) for x in groups)
             lines.append(
@@ -457,14 +458,6 @@ def _disconnected(_: Study, answers: pd.DataFrame) -> list[str]:
                 f"Systems in different groups cannot be compared: {means}."
             )
     return lines
-
-
-def _connected(answers: pd.DataFrame, column: str) -> list[list[str]]:
-    """Group systems that are linked by shared annotators or items."""
-    pairs = answers[["system", column]].drop_duplicates()
-    label = linked(pairs["system"], pairs[column])
-    systems = pairs.assign(label=label).drop_duplicates("system")
-    return sorted(sorted(group) for _, group in systems.astype(str).groupby("label")["system"])
 
 
 def single_opponents(study: Study) -> list[str]:

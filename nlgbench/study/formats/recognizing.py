@@ -43,7 +43,10 @@ def recognize(path: Path, shapes: Mapping[str, Any]) -> str:
     kind = file_types.guess(path)
     if kind not in ("json", "jsonl", "parquet"):
         return ""
-    documents = _documents(path, kind)
+    if kind == "parquet":
+        documents = [dict.fromkeys(file_types.read_rows(path, kind, problems=[])[0])]
+    else:
+        documents = [x for _, x in islice(file_types.documents(path, kind), _EXAMINED)]
     for name, kinds in sorted(_KEYS.items()):
         for record in list(_records(documents, shapes[name]))[:_EXAMINED]:
             if any({*keys.split()} <= {*record} for keys in kinds):
@@ -60,12 +63,6 @@ def nearest(columns: Iterable[str]) -> tuple[str, list[str]]:
             lacking = [key for key in keys if key not in names]
             shares.setdefault((1 - len(lacking) / len(keys), len(keys)), (name, lacking))
     return shares[max(shares)] if max(shares)[0] >= 0.5 else ("", [])
-
-
-def _documents(path: Path, kind: str) -> list[Any]:
-    if kind == "parquet":
-        return [dict.fromkeys(file_types.read_rows(path, kind, problems=[])[0])]
-    return [document for _, document in islice(file_types.documents(path, kind), _EXAMINED)]
 
 
 def _records(documents: list[Any], shape: Recorded) -> Iterator[dict[str, Any]]:
