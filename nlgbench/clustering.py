@@ -9,7 +9,7 @@ a game can belong to two items, one for each side.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -34,6 +34,13 @@ THESE_ANNOTATORS = f"{OTHER_ITEMS}, these annotators"
 OTHER_ANNOTATORS = "other items and annotators"
 #: Standard errors below this share of the estimate are due to rounding.
 _LEAST_SE = 1e-12
+
+
+def write_scope(covers: Iterable[Any]) -> str:
+    """Write what intervals generalize to, from a column ``covers``; empty if none has a value."""
+    scopes = dict.fromkeys(x if "other " in x else f"other {x}" for x in covers if x)
+    text = re.sub(r"(these \w+), (other \w+)", r"\2 with \1", "; ".join(scopes))
+    return text.replace(", these ", " with these ").replace(" and a", " and other a")
 
 
 def choose_annotators(

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.judges import CorrectedQuality
+from nlgbench.clustering import write_scope
 from nlgbench.names import known
 from nlgbench.plots.figures import (
     Drawing,
@@ -132,5 +133,5 @@ def _describe_labels(table: pd.DataFrame) -> str:
         )
     with_interval = rows[has_interval(rows)]
     if len(with_interval) and "covers" in rows:
-        statements.append(f"Intervals generalize to {with_interval['covers'].iloc[0]}.")
+        statements.append(f"Intervals generalize to {write_scope(with_interval['covers'][:1])}.")
     return " ".join(statements)

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 
 from nlgbench.analysis.people import SystemComparison
 from nlgbench.analysis.ratings.rating import Ratings
+from nlgbench.clustering import write_scope
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, require_unique
 from nlgbench.plots.rows import (
@@ -113,8 +114,7 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     ax.set_xlabel("Rating")
     notes = f"ratings{describe_intervals(rows)}"
     if "covers" in rows and len(with_interval):
-        covers = str(with_interval["covers"].iloc[0])
-        notes += f" {'generalizing to' if covers.startswith('other ') else 'over'} {covers}"
+        notes += f" generalizing to {write_scope(with_interval['covers'][:1])}"
     if len(rows) < n_systems:
         notes += f"; {n_systems - len(rows)} of {n_systems} systems omitted: undefined"
     return f"{notes}." + " Open marks: interval missing or unreliable." * bool(len(doubtful))

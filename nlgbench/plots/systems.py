@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.analysis.people import SystemComparison
+from nlgbench.clustering import write_scope
 from nlgbench.evaluators.names import label
 from nlgbench.plots.figures import (
     Drawing,
@@ -84,8 +85,8 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
     with_interval = rows[has_interval(rows)]
     notes = []
     if "covers" in rows and len(with_interval):
-        covers = with_interval["covers"].iloc[0]
-        notes.append(f"{interval_name(rows).capitalize()}s generalize to {covers}.")
+        scope = write_scope(with_interval["covers"][:1])
+        notes.append(f"{interval_name(rows).capitalize()}s generalize to {scope}.")
     notes.append(describe_nested(rows))
     draw_estimates(ax, rows.index, rows, nested=True, markersize=4.5)
     doubtful = rows[is_doubtful(rows)]

@@ -20,13 +20,14 @@ import math
 import operator
 import re
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from nlgbench.clustering import write_scope
 from nlgbench.evaluators.names import label
 from nlgbench.reported import digits
 from nlgbench.text import listed
@@ -277,14 +278,6 @@ def write_name(column: str, value: object) -> str:
     if column.startswith("evaluator"):
         return label(str(value)).replace(", ", " with ")
     return write_scope([value]) if column == "covers" else str(value).replace("_", " ")
-
-
-def write_scope(covers: Iterable[Any]) -> str:
-    """Write what intervals generalize to, from a column ``covers``; empty if none has a value."""
-    scopes = dict.fromkeys(map(str, filter(None, covers)))
-    text = "; ".join(scope if "other " in scope else f"other {scope}" for scope in scopes)
-    text = re.sub(r"(these \w+), (other \w+)", r"\2 with \1", text)
-    return text.replace(", these ", " with these ").replace(" and a", " and other a")
 
 
 def legible(table: pd.DataFrame) -> pd.DataFrame:

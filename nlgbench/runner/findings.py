@@ -8,11 +8,11 @@ from typing import Any
 
 from nlgbench.analysis.judges.pass_fail import ALL_SYSTEMS
 from nlgbench.analysis.judges.verdicts import SENTINELS as VERDICT_SENTINELS
-from nlgbench.clustering import OTHER_ANNOTATORS, THESE_ANNOTATORS
+from nlgbench.clustering import OTHER_ANNOTATORS, THESE_ANNOTATORS, write_scope
 from nlgbench.datasets.published import cite
 from nlgbench.evaluators.names import label
 from nlgbench.evaluators.sentinels import LENGTH, SENTINELS
-from nlgbench.runner.facts import Facts, Finding, Where, write_scope
+from nlgbench.runner.facts import Facts, Finding, Where
 from nlgbench.study import Study
 from nlgbench.study.summary import repeated_texts, single_opponents
 from nlgbench.text import counted, listed

@@ -145,8 +145,7 @@ def _titles(folder: Folder) -> dict[str, str]:
 def _study(run: Run) -> str:
     """Name the study of a run, from its findings or else from its folder, as people do."""
     folder = Path(run.manifest["parameters"].get("study") or run.source).name
-    names = [*_rows(run, _FINDINGS).get("study", [])[:1], folder]
-    name = str(next(filter(None, names)))
+    name = str(next(filter(None, [*_rows(run, _FINDINGS).get("study", [])[:1], folder])))
     return study_title(name) if run.source == "released" else name
 
 

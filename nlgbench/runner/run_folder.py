@@ -156,13 +156,12 @@ def read_runs(path: Path) -> Folder:
             unreadable[folder.name] = f"{kind}{error}"
     if not recorded:
         raise UsageError("\n".join(f"{name}: {error}" for name, error in unreadable.items()))
-    names = {runs.run_of(folder) for folder, _ in shown}
     return Folder(
         path,
         recorded,
         [folder.name for folder, _ in done if folder not in newest.values()],
         sorted(folder.name for folder in path.glob("*.failed") if (folder / runs.FAILED).is_file()),
-        ledger[ledger["run"].isin(names)].reset_index(drop=True),
+        ledger[ledger["run"].isin([runs.run_of(run) for run, _ in shown])].reset_index(drop=True),
         unreadable,
     )
 

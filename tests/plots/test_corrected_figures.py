@@ -29,6 +29,6 @@ def test_a_result_is_drawn_and_says_what_was_labelled():
     drawn = nb.plot_corrected(found)
     assert drawn.data[list(found.systems)].equals(found.systems)
     n = found.systems.query("method == 'labels alone'")[["n_labels", "n_outputs"]].sum()
-    covers = "Intervals generalize to other items and annotators."
+    covers = "Intervals generalize to other items and other annotators."
     start = f"Labels for {n['n_labels']} of {n['n_outputs']} outputs. {covers} Thin lines: 95%"
     assert drawn.notes.startswith(start)

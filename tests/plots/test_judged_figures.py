@@ -29,7 +29,7 @@ def test_the_axis_names_dimension_scale_and_direction_and_notes_what_intervals_c
     drawn = nb.plot_systems(SYSTEMS.assign(**more, covers="other items, these annotators"))
     (ax,) = drawn.axes
     assert ax.get_xlabel() == "Mean MQM error (0 to 25, lower is better)"
-    covers = "90% intervals generalize to other items, these annotators."
+    covers = "90% intervals generalize to other items with these annotators."
     marks = "Open marks: only 1 item (1 of 3). Ranks: simultaneous ranges."
     lines = "Thin lines: 90% intervals; thick lines: 50%, assuming normal errors."
     assert drawn.notes == f"{covers} {lines} {marks}"

@@ -34,12 +34,12 @@ def test_notes_say_what_intervals_cover_and_doubtful_ones_have_an_open_mark():
     (ax,) = drawn.axes
     omitted = "1 of 4 systems omitted: undefined"
     lines = "Thin lines: 90% intervals; thick lines: 50%, assuming normal errors."
-    begin = f"Ratings with 90% intervals (no interval: 1) over outputs; {omitted}."
+    begin = f"Ratings with 90% intervals (no interval: 1) generalizing to other outputs; {omitted}."
     assert drawn.notes == f"{begin} Open marks: interval missing or unreliable. {lines}"
     doubtful = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert [line.get_xydata().tolist() for line in doubtful] == [[[1700, 0]]]
     notes = plot_ratings(RATINGS[:3].assign(covers="other items, these annotators")).notes
-    assert " generalizing to other items, these annotators." in notes
+    assert " generalizing to other items with these annotators." in notes
 
 
 def test_each_pair_has_one_win_rate_and_many_systems_are_cut_with_a_count():
