@@ -233,7 +233,7 @@ def _annotators(facts: Facts) -> Finding | None:
     text = "undefined" if rows["estimate"].isna().any() else facts.number(table, where)
     if rows["status"].ne("ok").any():
         text += f" ({facts.reason(table, where).removeprefix('undefined: ')})"
-    start = "Annotators' agreement (Krippendorff's alpha; 1: perfect, 0: as by chance) is"
+    start = "Annotators' agreement (Krippendorff's alpha; one: perfect, zero: as by chance) is"
     return facts.sentence(f"{start} {text}.")
 
 
@@ -290,7 +290,7 @@ def _agreement(facts: Facts, study: str, dimension: str, threshold: float | None
         return None
     judge = facts.rows("agreement", where)["evaluator"].iloc[0]
     constant = {**where, "quantity": "constant_accuracy", "evaluator": judge}
-    passing = "" if threshold is None else f"; pass: from {facts.name(f'{threshold:g}')} on"
+    passing = "" if threshold is None else f"; pass: {facts.name(f'from {threshold:g} on')}"
     text = f"In the study `{study}`, the share of labels with which a judge agrees is {accuracies}"
     text += f", compared with {facts.number('agreement', constant)} for a judge that always gives "
     text += f"the most frequent label (dimension: {facts.name(dimension)}{passing})."
