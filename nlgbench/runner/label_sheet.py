@@ -125,11 +125,6 @@ def _expect(study: Study, dimension: str, evaluator: str | None, n: int) -> str:
             f"fewer than {FEWEST_LABELS} outputs have its score and a label."
         )
     worst = 0.0 if ends[0] < 0 < ends[1] else min(map(abs, ends))
-    widths = _range(half_width(max(map(abs, ends))), half_width(worst))
-    correlations = _range(f"{ends[0]:.2f}", f"{ends[1]:.2f}")
+    widths = " to ".join(dict.fromkeys(map(half_width, (max(map(abs, ends)), worst))))
+    correlations = " to ".join(dict.fromkeys(f"{end:.2f}" for end in ends))
     return text + f"Corrected by {evaluator}: {widths} (correlation {correlations} {origin})."
-
-
-def _range(low: str, high: str) -> str:
-    """Join the ends of a range, if they differ."""
-    return low if low == high else f"{low} to {high}"

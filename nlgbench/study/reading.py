@@ -943,9 +943,7 @@ def rename_annotators(raws: RawTables) -> None:
         return
     named = pd.concat([raws[table].frame["annotator_id"] for table in having]).unique()
     who = [name for name in named if name.strip()]
-    if who == [PLACEHOLDER]:
-        return
-    if all(re.fullmatch(r"w\d{3,}", name) for name in who):
+    if who == [PLACEHOLDER] or all(re.fullmatch(r"w\d{3,}", name) for name in who):
         return
     new = {name: f"w{number:03d}" for number, name in enumerate(who, 1)}
     for table in having:
