@@ -352,9 +352,9 @@ def _audit(facts: Facts, study: str) -> Finding | None:
     row = facts.rows(table, with_p).iloc[0]
     first = {"evaluator": row["evaluator"], "test": row["test"]}
     margin = facts.number(table, first, "margin", interval=False)
-    found: Where = {**with_p, "verdict": "found"}
-    n_found = facts.count(table, found, among=with_p, of="tests")
-    biases = facts.listing(table, "{evaluator} ({test}: {number})", found)
+    biased: Where = {**with_p, "verdict": "found"}
+    n_found = facts.count(table, biased, among=with_p, of="tests")
+    biases = facts.listing(table, "{evaluator} ({test}: {number})", biased)
     text = f"In the study `{study}`, {n_found} of judges find a bias beyond the margin of {margin} "
     text += "of verdicts (Holm-adjusted within judges)"
     if biases:

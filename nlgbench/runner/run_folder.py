@@ -183,11 +183,11 @@ def _run(folder: Path, manifest: dict[str, Any]) -> Run:
             table = Table(folder.name, entry["name"], path, entry["source"], frame(path))
             readable(table.frame)  # raises an error here if it cannot be shown
             tables.append(table)
-    made = [(entry["kind"], entry["name"]) for entry in manifest["made"]]
+    saved = [(entry["kind"], entry["name"]) for entry in manifest["made"]]
     first = next((t.frame["table"].iloc[0] for t in tables if t.name == "findings"), "")
-    if ("table", first) in made:
+    if ("table", first) in saved:
         # The figure of the first finding comes first: it has the name of its table, or follows it.
-        after = {name for kind, name in made[made.index(("table", first)) :] if kind == "figure"}
+        after = {name for kind, name in saved[saved.index(("table", first)) :] if kind == "figure"}
         figures.sort(key=lambda figure: (figure.name != first, figure.name not in after))
     title, question = _read_question(folder / "notebook.ipynb")
     return Run(folder.name, title or folder.name, question, manifest, figures, tables)
