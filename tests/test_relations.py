@@ -143,7 +143,7 @@ def by_votes(study):
 def by_scores(study):
     comparison = analyze("compare_systems by scores", study)
     facts = Facts({"systems": comparison.systems, "pairs": comparison.pairs})
-    return [finding.sentence for finding in findings(study, facts)]
+    return [finding.sentence for finding in findings(study, facts) if finding]
 
 
 def over_parts(study):

@@ -51,11 +51,8 @@ def read_monroe(path: Path, *, prefix: str = "") -> Study:
             "group_id": game,
         }
     )
-    return from_rows(
-        outputs=outputs,
-        judgments=judgments,
-        contexts=context_rows(rounds.tolist(), role_colors(frame)),
-    )
+    contexts = context_rows(rounds.tolist(), role_colors(frame))
+    return from_rows(outputs=outputs, judgments=judgments, contexts=contexts)
 
 
 def role_colors(frame: pd.DataFrame) -> np.ndarray:

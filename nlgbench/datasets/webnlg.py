@@ -42,10 +42,8 @@ def read_webnlg(*paths: Path) -> Study:
             outputs.append((output_id, sample, team, text, human, ""))
             for worker, values in rated.items():
                 who = workers.setdefault(worker, f"w{len(workers) + 1:03d}")
-                judgments += [
-                    (output_id, who, dimension, values[key], "")
-                    for key, dimension in DIMENSIONS.items()
-                ]
+                for key, dimension in DIMENSIONS.items():
+                    judgments.append((output_id, who, dimension, values[key], ""))
     return from_rows(
         outputs=outputs,
         judgments=judgments,

@@ -336,12 +336,8 @@ def _require(study: Study, family: _Family, name: str, references: pd.DataFrame 
 def _warn_of_texts_without_blanks(study: Study, names: Sequence[str]) -> None:
     """Warn where evaluators would compare whole texts, because blanks do not separate words."""
     by_words = ("overlap:", "diversity:")
-    splitting = [
-        name
-        for name in names
-        if _family(name).function.startswith(by_words) and "@tokenize" not in name
-    ]
-    splitting = [name for name in splitting if not name.endswith("chrf")]
+    splitting = [name for name in names if _family(name).function.startswith(by_words)]
+    splitting = [name for name in splitting if not re.search("@tokenize|chrf$", name)]
     if splitting and (tokenizer := tokenizer_for(study.outputs["text"])):
         warnings.warn(
             f"the texts of {study.name} have few blanks, so {', '.join(splitting)} would compare "

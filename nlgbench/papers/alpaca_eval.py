@@ -38,11 +38,8 @@ def by_order(study: Study) -> pd.DataFrame:
     system = games["system_a"].where(is_first, games["system_b"])
     rows = []
     for name in system.unique():
-        for kind, is_kind in (
-            (ALL, True),
-            (FIRST, is_first & ~is_tie),
-            (SECOND, ~is_first & ~is_tie),
-        ):
+        kinds = {ALL: True, FIRST: is_first & ~is_tie, SECOND: ~is_first & ~is_tie}
+        for kind, is_kind in kinds.items():
             shares = won[(system == name) & is_kind]
             interval = t_interval(shares.mean(), float(shares.sem()), len(shares), units="items")
             rows.append({"evaluator": name, "kind": kind, **interval})

@@ -38,11 +38,8 @@ def compare_within(
     # Both directions of a pair are neighbors, as the adjustment of p assumes.
     ends = pd.DataFrame({"system": first, "opponent": second})
     mirrored = ends.set_axis(["opponent", "system"], axis=1)
-    ends = (
-        pd.concat([ends, mirrored])
-        .sort_index(kind="stable")
-        .assign(dimension=frame["dimension"].iloc[0])
-    )
+    ends = pd.concat([ends, mirrored]).sort_index(kind="stable")
+    ends = ends.assign(dimension=frame["dimension"].iloc[0])
     tables = []
     for group, rows in frame.groupby(frame["item_id"].map(group_of), sort=False):
         try:

@@ -270,11 +270,8 @@ def _count_clusters(
     if sample.people:
         return n_clusters, n_clusters - 1, few
     least, n = n_clusters.min(), len(n_clusters)
-    return (
-        n_clusters,
-        np.full(n, least - 1),
-        np.full(n, clustering.few_clusters(least, sample.units)),
-    )
+    few = np.full(n, clustering.few_clusters(least, sample.units))
+    return n_clusters, np.full(n, least - 1), few
 
 
 @checked
@@ -486,9 +483,8 @@ def rate_intervals(
         (True, few),
         (flat, [explain("alike", n=round(n, 1)) for n in least]),
     )
-    return pd.DataFrame(
-        {"estimate": rate, "ci_low": low, "ci_high": high, "n_clusters": least, "status": status}
-    )
+    columns = {"estimate": rate, "ci_low": low, "ci_high": high}
+    return pd.DataFrame({**columns, "n_clusters": least, "status": status})
 
 
 def wilson(rate: Floats, n: Floats, quantile: Floats | float) -> tuple[Floats, Floats]:

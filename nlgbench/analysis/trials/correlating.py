@@ -205,11 +205,8 @@ def correlate_trials(
     columns += ["confidence", "n", "n_trials", "n_undefined", "method", "status"]
     of_pairs = ["evaluator_a", "evaluator_b", "statistic", "estimate", "ci_low", "ci_high"]
     of_pairs += ["confidence", "method", "status"]
-    levels, differences = (
-        pd.DataFrame(rows, columns=columns),
-        pd.DataFrame(between, columns=of_pairs),
-    )
-    return split_status(levels), split_status(differences)
+    levels = pd.DataFrame(rows, columns=columns)
+    return split_status(levels), split_status(pd.DataFrame(between, columns=of_pairs))
 
 
 def _mean(correlations: Floats, confidence: float) -> dict[str, float | Status]:

@@ -324,11 +324,8 @@ def run_trials(
     )
     tests, systems, comparisons, agreement = {}, [], [], []
     for fold in splits:
-        results = [
-            result
-            for (requested, _), result in zip(requests, tried, strict=True)
-            if requested is fold
-        ]
+        requested = zip(requests, tried, strict=True)
+        results = [result for request, result in requested if request[0] is fold]
         rows = pd.concat([result.systems for result in results if len(result.systems)])
         if fold.left_out:
             rows = rows[rows["system"] == fold.left_out]

@@ -174,10 +174,9 @@ def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
     >>> found["probability"].tolist()
     [0.7, 0.3]
     """
-    frames = [
-        ask_listener(listener, study).assign(evaluator=name)
-        for name, listener in named(listeners).items()
-    ]
+    frames = []
+    for name, listener in named(listeners).items():
+        frames.append(ask_listener(listener, study).assign(evaluator=name))
     columns = ["output_id", "item_id", "evaluator", "state", "is_target", "probability"]
     return pd.concat(frames, ignore_index=True)[columns]
 
