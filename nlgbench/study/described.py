@@ -79,7 +79,7 @@ def judged_dimensions(sources: Sequence[Guess]) -> list[str]:
 def guess_settings(sources: Sequence[Guess], dimensions: Sequence[str]) -> dict[str, Any]:
     """Guess the main dimension, those in which lower is better, and words for a missing value."""
     lower = r"(?:^|_)(?:rank|errors?|mqm)"
-    missing = {name: words for guessed in sources for name, words in guessed.missing.items()}
+    missing = {name: cells for guessed in sources for name, cells in guessed.missing.items()}
     # With votes, by column: "none" may be a tie.
     is_voted = any(table == "preferences" for guessed in sources for table, _ in guessed.tables)
     guesses = {

@@ -206,7 +206,7 @@ def kind_of(counts: Mapping[str, int]) -> str:
         return ""
     is_list = all(file_types.as_list(cell) is not None for cell in filled[:50])
     elements = answers.flat(filled[:50]) if is_list else filled
-    odd = [element for element in elements if _number(element) is None]
+    odd = [element for element in elements if _as_number(element) is None]
     is_number = len(odd) < len(elements) and len(answers.missing_words(odd)) == len({*odd})
     if is_list:
         return "list" if is_number else ""
@@ -226,7 +226,7 @@ def kind_of(counts: Mapping[str, int]) -> str:
     return "words" if len(filled) <= max(12, n / 4) else "id"
 
 
-def _number(text: str) -> float | None:
+def _as_number(text: str) -> float | None:
     """Read a number; None if a text is none or empty."""
     number = csv_files.number(text)
     return None if number is None or math.isnan(number) else number
@@ -715,8 +715,8 @@ def _guess_measures(source: Guess, value: str | None) -> tuple[Any, list[str]]:
         source.captured["system"], source.answers = numbers, {"{system}": ""}
         source.doubt("value", "no column names systems; these may be dimensions")
     elif rule == "scores":
-        words = _QUALITIES | _WORDS["people"]
-        judged = [x for x in numbers if _words(x) & words or source.kind(x) == "list"]
+        telling = _QUALITIES | _WORDS["people"]
+        judged = [x for x in numbers if _words(x) & telling or source.kind(x) == "list"]
         scores, numbers = [*scores, *(name for name in numbers if name not in judged)], judged
     if rule in ("unread", "systems"):
         numbers = []
@@ -777,7 +777,7 @@ def _numbers(cells: Iterable[str]) -> list[float]:
     """Return the numbers that occur in a column, also in lists and as words of a scale."""
     texts = dict.fromkeys(answers.flat(cells))
     scale = scale_of(texts)
-    return [n for word in texts if (n := _number(scale.get(word, word))) is not None]
+    return [n for word in texts if (n := _as_number(scale.get(word, word))) is not None]
 
 
 def _judged(source: Guess, names: Sequence[str]) -> list[str]:

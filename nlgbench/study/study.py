@@ -667,8 +667,8 @@ def read_folder(
         raws = {table: RawTable(frame, where) for table, frame in tables_of(coded).items()}
         notes = [f"{folder / CODE} was run; its function study() returned the tables."]
         # A name or source of "study" is only the default.
-        own, origin = (text if text != "study" else "" for text in (coded.name, coded.source))
-        description = {"settings": coded.settings, "name": own, "origin": coded.origin or origin}
+        named, origin = (text if text != "study" else "" for text in (coded.name, coded.source))
+        description = {"settings": coded.settings, "name": named, "origin": coded.origin or origin}
         truth, related = dict(coded.truth or {}), dict(coded.related)
     elif "tables" in description or "format" in description:
         raws, notes = reading.read(folder, description, problems, doubts)

@@ -137,8 +137,8 @@ def read_votes(
 
 def _ends(name: str) -> list[str]:
     """Return what a column's name says from each of its words on."""
-    words = plain_name(name).split("_")
-    return [meaning("_".join(words[start:])) for start in range(len(words))]
+    tokens = plain_name(name).split("_")
+    return [meaning("_".join(tokens[start:])) for start in range(len(tokens))]
 
 
 def one_hot(cells: pd.DataFrame) -> tuple[str, dict[str, str], bool]:
