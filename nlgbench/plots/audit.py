@@ -14,7 +14,7 @@ from matplotlib.ticker import MultipleLocator
 from nlgbench.analysis.judges import Audit
 from nlgbench.names import spaced
 from nlgbench.plots.figures import Drawing, as_drawing, canvas, in_paper_style, legend_label
-from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, mark, short_number
+from nlgbench.plots.rows import describe_nested, draw_estimates, draw_reference, mark, short_number
 from nlgbench.plots.style import ACCENT, ESTIMATE, HUMAN, TWO_COLUMN, line_look
 from nlgbench.status import Unsupported
 from nlgbench.text import counted
@@ -125,7 +125,7 @@ def plot_audit(audited: Audit) -> Drawing:
     )
     if len(biases):
         alt += f"Biases found: {listed or 'none'}; inconclusive: {n_open} of {len(biases)} tests. "
-    notes = "Vertical lines: no gain or no difference, or .5."
+    notes = f"{describe_nested(table)} Vertical lines: no gain or no difference, or .5."
     notes += f" Gray band: the margin, {audited.margin:g} of verdicts." if len(biases) else ""
     return as_drawing(axes, table, alt.strip(), notes)
 
@@ -142,9 +142,9 @@ def _draw_test(
     estimated = rows[rows["estimate"].notna()]
     for verdict, group in estimated.groupby("verdict", sort=False):
         color, marker, filled, _ = _LOOKS[str(verdict)]
-        style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3.4}
+        style: dict[str, Any] = {"color": color, "marker": marker}
         positions = group["evaluator"].map(lane).astype(float)
-        draw_estimates(ax, positions, group, filled=filled, linewidth=1.0, clip_on=False, **style)
+        draw_estimates(ax, positions, group, filled=filled, clip_on=False, **style)
     for name in rows.loc[rows["estimate"].isna(), "evaluator"]:
         ax.plot(0, lane[name], marker="x", color=_GRAY, markersize=3.4, zorder=3)
 
@@ -165,9 +165,8 @@ def _draw_bins(ax: Axes, bins: pd.DataFrame, short: dict[str, str]) -> None:
         style = {**line_look(number), "markersize": 2.8, "linewidth": 0.9}
         style["label"] = legend_label(short[name])
         ax.plot(curve["probability"], curve["estimate"], zorder=3, **style)
-        draw_intervals(
-            ax, curve["probability"], curve, upright=True, color=style["color"], alpha=0.5
-        )
+        marks = {"color": style["color"], "marker": ""}
+        draw_estimates(ax, curve["probability"], curve, upright=True, **marks)
     ax.legend(loc="upper left", ncols=1 + (len(judges) > 4), handlelength=1.8, fontsize=7)
     ends = bins[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=float)
     ax.set_ylim(min(0.45, np.nanmin(ends) - 0.02), max(1.0, np.nanmax(ends) + 0.02))

@@ -10,7 +10,13 @@ import pandas as pd
 from scipy.stats import t as student
 
 from nlgbench.plots.figures import Drawing, as_drawing, canvas, in_paper_style
-from nlgbench.plots.rows import describe_intervals, draw_estimates, draw_reference, mark
+from nlgbench.plots.rows import (
+    describe_intervals,
+    describe_nested,
+    draw_estimates,
+    draw_reference,
+    mark,
+)
 from nlgbench.plots.style import ACCENT, ESTIMATE, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -57,7 +63,7 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
         for noticed, points in rows.groupby(rows["noticed"] >= 0.5):
             color, marker, filled, _ = _LOOKS[bool(noticed)]
             positions = points["planted"].map(levels.index)
-            style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3.6}
+            style: dict[str, Any] = {"color": color, "marker": marker}
             draw_estimates(panel, positions, points, upright=True, filled=filled, **style)
         panel.set_xticks(range(len(levels)), [f"{level:g}" for level in levels])
         panel.set_title(f"{_BIASES[bias][0]}: {_METHODS[method][0]}")
@@ -67,7 +73,8 @@ def plot_biased_judges(swept: pd.DataFrame) -> Drawing:
     panels[0].set_ylim(-0.05, 1.08)
     n = swept["study"].nunique()
     notes = f"Simulated judges, annotators and votes: means over {n} studies"
-    notes += f"{describe_intervals(data)}. Horizontal lines: half of the annotators, and no bias."
+    notes += f"{describe_intervals(data)}. {describe_nested(data)} Horizontal lines: half "
+    notes += "of the annotators, and no bias."
     handles = [
         mark(text, marker, color, face=color if filled else "white")
         for color, marker, filled, text in _LOOKS.values()

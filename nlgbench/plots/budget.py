@@ -11,7 +11,7 @@ from nlgbench.evaluators.names import label
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, legend_label
 from nlgbench.plots.rows import (
     describe_intervals,
-    describe_lines,
+    describe_nested,
     draw_estimates,
     draw_reference,
 )
@@ -54,5 +54,5 @@ def plot_label_curve(curves: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None =
     figure.supxlabel("Number of labels, and other evaluators", fontsize=8)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     alt = f"Agreement with annotators{describe_intervals(curves)} over splits. {'; '.join(texts)}."
-    notes = f"{describe_lines(curves)} Horizontal line: chance (0.5)."
+    notes = f"{describe_nested(curves)} Horizontal line: chance (0.5)."
     return as_drawing(axes, curves, alt, notes)

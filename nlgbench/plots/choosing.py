@@ -20,9 +20,8 @@ from nlgbench.plots.figures import (
     two_decimals,
 )
 from nlgbench.plots.rows import (
-    describe_lines,
+    describe_nested,
     draw_estimates,
-    draw_intervals,
     draw_reference,
     label_rows,
     write_beside,
@@ -116,14 +115,14 @@ def plot_training(
     picked = picked.dropna()
     texts = "; ".join(f"{titles[name]} at {picked[name]:g}" for name in titles if name in picked)
     alt = "Each evaluator's values in one training run. Checkpoints selected, by progress: "
-    notes = f"{describe_lines(curves)} Circle: selected checkpoint.".strip()
+    notes = f"{describe_nested(curves)} Circle: selected checkpoint.".strip()
     notes += "" if truth is None else " Dashed line: best checkpoint by true quality."
     return as_drawing(axes, data, f"{alt}{texts or 'none'}.", notes)
 
 
 def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
     rows = rows.sort_values("progress")
-    draw_intervals(ax, rows["progress"], rows, upright=True, color="#777777")
+    draw_estimates(ax, rows["progress"], rows, upright=True, color="#777777", marker="")
     style: dict[str, Any] = {"color": ESTIMATE, "marker": ".", "markersize": 3, "zorder": 3}
     ax.plot(rows["progress"], rows["estimate"], **style)
     selected = rows[np.isclose(rows["progress"], picked)]
@@ -190,7 +189,7 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
     data = table.assign(evaluator=table["evaluator"].map(label))
     alt = f"Regret of choices, and how often they are best. {'. '.join(texts)}."
     baseline = any(kind(name) == "Baselines" for name in names)
-    notes = f"{describe_lines(table)}{' Open marks: baselines.' * baseline}"
+    notes = f"{describe_nested(table)}{' Open marks: baselines.' * baseline}"
     return as_drawing(axes, data, alt, notes.strip())
 
 
@@ -209,7 +208,7 @@ def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
     draw_reference(ax, 0)
     is_baseline = regret["evaluator"].map(kind) == "Baselines"
     for baseline, group in regret.dropna(subset="estimate").groupby(is_baseline):
-        draw_estimates(ax, group.index, group, filled=not baseline, markersize=4.5)
+        draw_estimates(ax, group.index, group, filled=not baseline)
     wins = {
         name: f"{round(n_best[name], 1):g} of {rows['n']['win_times'][name]:g}"
         for name in names

@@ -98,9 +98,7 @@ def plot_corrected(
     for method, rows in drawn.dropna(subset="estimate").groupby("method", sort=False):
         offset, marker, color = _LOOKS[str(method)]
         style: dict[str, Any] = {"marker": marker, "color": color, "label": method}
-        draw_estimates(
-            ax, rows["system"].map(lane) + offset, rows, nested=True, markersize=3.6, **style
-        )
+        draw_estimates(ax, rows["system"].map(lane) + offset, rows, **style)
     ax.set_xlabel("Mean")
     legend_above(ax, ncols=3)
     saved = table[table["method"] == "corrected"]

@@ -112,7 +112,7 @@ def plot_forest(
             points = rows[rows["kind"] == kind] if "kind" in rows else rows
             offset = 0.6 * (n - (len(kinds) - 1) / 2) / len(kinds) if several else 0.0
             positions = points["evaluator"].map(evaluators.index) + offset
-            draw_estimates(panel, positions, points, nested=True, marker=marker, color=color)
+            draw_estimates(panel, positions, points, marker=marker, color=color)
             for position in positions[points["estimate"].isna()]:
                 panel.text(x_low, position, " undefined", fontsize=7, va="center")
             if "published" in points:

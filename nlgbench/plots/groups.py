@@ -72,7 +72,7 @@ def draw_groups(table: pd.DataFrame, xlabel: str) -> Drawing:
         draw_reference(ax, 0)
         for is_all, color in ((True, ACCENT), (False, ESTIMATE)):
             marks = pairs[(pairs["row"] == ALL) == is_all]
-            draw_estimates(ax, marks["row"].map(rows.index), marks, nested=True, color=color)
+            draw_estimates(ax, marks["row"].map(rows.index), marks, color=color)
         ax.set_title(panel.replace("_", " "), loc="left")
         ax.set_xlabel(xlabel)
         values = map(two_decimals, pairs["estimate"])

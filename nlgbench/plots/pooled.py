@@ -103,7 +103,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
         for task, (marker, color) in task_styles.items():
             task_effects = effects[effects["task"] == task]
             places = task_effects["study"].map(lanes)
-            draw_estimates(panel, places, task_effects, marker=marker, color=color, markersize=2.6)
+            draw_estimates(panel, places, task_effects, marker=marker, color=color, markersize=2)
         missing = [lane for study, lane in lanes.items() if study not in {*effects["study"]}]
         missing = [lane for lane in missing if lines[int(lane)][0] in set(studies["study"])]
         missing += [mean_row + 1.2] * bool(np.isnan(mean["prediction_low"]))

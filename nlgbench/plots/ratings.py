@@ -105,7 +105,7 @@ def _draw_ratings(ax: Axes, ratings: pd.DataFrame) -> str:
     n_systems = len(ratings)
     rows = ratings.dropna(subset="estimate")
     rows = rows.sort_values("estimate", ascending=False).reset_index(drop=True)
-    draw_estimates(ax, rows.index, rows, nested=True)
+    draw_estimates(ax, rows.index, rows)
     label_rows(ax, list(spaced(rows["system"]).values()), ruled=True)
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from nlgbench.evaluators.listeners.listeners import Calibration
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, legend_label
-from nlgbench.plots.rows import draw_intervals, interval_name
+from nlgbench.plots.rows import describe_nested, draw_estimates
 from nlgbench.plots.style import ONE_COLUMN, TWO_COLUMN, line_look
 from nlgbench.study.checks import read_table
 
@@ -76,7 +76,7 @@ def plot_reliability(
         errors += "."
     alt = "Reliability diagram: how often listeners are right, by predicted probability." + errors
     notes = "Diagonal: perfect calibration."
-    notes += f" Lines: {interval_name(table)}s." if "ci_low" in table else ""
+    notes += f" {describe_nested(table)}" if "ci_low" in table else ""
     return as_drawing(panels, table, alt, notes)
 
 
@@ -96,7 +96,8 @@ def _draw_diagram(ax: Axes, table: pd.DataFrame, title: str) -> str:
             *points, label=legend_label(stage) if stage else None, markersize=3.5, zorder=3, **style
         )
         if {"ci_low", "ci_high"} <= set(rows.columns):
-            draw_intervals(ax, rows["probability"], rows, upright=True, color=style["color"])
+            marks = {"color": style["color"], "marker": ""}
+            draw_estimates(ax, rows["probability"], rows, upright=True, **marks)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     start = f"{title}: calibration" if title else "Calibration"
     return f"{start}\nerror {', '.join(errors)}" if errors else title

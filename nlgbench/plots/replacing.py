@@ -57,7 +57,7 @@ def plot_replacement(result: Replacement, *, ax: Sequence[Axes] | None = None) -
     rows = table.reset_index(drop=True)
     for passes, group in rows.groupby(rows["verdict"] == "replaces"):
         style: dict[str, Any] = {"filled": passes, "clip_on": False}
-        draw_estimates(advantages, group.index, group, nested=True, **style)
+        draw_estimates(advantages, group.index, group, **style)
         epsilons = group.assign(estimate=group["least_epsilon"], ci_low=np.nan, ci_high=np.nan)
         draw_estimates(least, group.index, epsilons, **style)
     for lane in map(int, np.flatnonzero(rows["estimate"].isna())):

@@ -43,26 +43,26 @@ def draw_estimates(
     upright: bool = False,
     filled: bool = True,
     linewidth: float = 0.8,
-    nested: bool = False,
     **mark: Any,
 ) -> None:
     """Draw estimates with their intervals, in rows, or side by side if `upright`.
 
-    `nested` adds thick lines: intervals of 50%, assuming that errors are normal.
+    Thick lines are intervals of 50%, assuming that errors are normal.
     """
-    mark = {"color": ESTIMATE, "markersize": 4, "marker": "o", "zorder": 3, **mark}
+    mark = {"color": ESTIMATE, "markersize": 2.6, "marker": "o", "zorder": 3, **mark}
+    mark = {"markeredgewidth": 0.6, **mark}  # larger marks would hide the intervals of 50%
     draw_intervals(ax, positions, rows, upright=upright, color=mark["color"], linewidth=linewidth)
-    if nested:
-        confidence = pd.Series(rows.get("confidence", 0.95), rows.index).fillna(0.95)
-        share = norm.ppf(0.75) / norm.ppf(0.5 + confidence / 2)
-        for end in ("ci_low", "ci_high"):
-            inner = rows["estimate"] + share * (rows[end] - rows["estimate"])
-            rows = rows.assign(**{end: inner})
-        thick = {"color": mark["color"], "linewidth": 2.4 * linewidth}
-        draw_intervals(ax, positions, rows, upright=upright, **thick)
+    confidence = pd.Series(rows.get("confidence", 0.95), rows.index).fillna(0.95)
+    share = norm.ppf(0.75) / norm.ppf(0.5 + confidence / 2)
+    for end in ("ci_low", "ci_high"):
+        inner = rows["estimate"] + share * (rows[end] - rows["estimate"])
+        rows = rows.assign(**{end: inner})
+    thick = {"color": mark["color"], "linewidth": 2.4 * linewidth}
+    draw_intervals(ax, positions, rows, upright=upright, **thick)
     points = (positions, rows["estimate"]) if upright else (rows["estimate"], positions)
     face = mark["color"] if filled else "white"
-    ax.plot(*points, linestyle="none", markerfacecolor=face, **mark)
+    if mark["marker"]:
+        ax.plot(*points, linestyle="none", markerfacecolor=face, **mark)
 
 
 def has_interval(rows: pd.DataFrame) -> pd.Series:
@@ -79,11 +79,6 @@ def interval_name(table: pd.DataFrame) -> str:
     """Name intervals by their confidence, such as "90% interval", or "interval" if unknown."""
     shares = table.get("confidence", pd.Series(dtype="float64")).dropna().unique()
     return f"{100 * shares[0]:g}% interval" if len(shares) == 1 else "interval"
-
-
-def describe_lines(table: pd.DataFrame) -> str:
-    """Name the level of intervals, for a figure's notes; empty without intervals."""
-    return f"Lines: {interval_name(table)}s." if has_interval(table).any() else ""
 
 
 def describe_nested(table: pd.DataFrame) -> str:

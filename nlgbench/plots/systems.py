@@ -21,7 +21,6 @@ from nlgbench.plots.figures import (
 )
 from nlgbench.plots.rows import (
     describe_intervals,
-    describe_lines,
     describe_nested,
     draw_estimates,
     draw_reference,
@@ -88,7 +87,7 @@ def plot_systems(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None =
         scope = write_scope(with_interval["covers"][:1])
         notes.append(f"{interval_name(rows).capitalize()}s generalize to {scope}.")
     notes.append(describe_nested(rows))
-    draw_estimates(ax, rows.index, rows, nested=True, markersize=4.5)
+    draw_estimates(ax, rows.index, rows)
     doubtful = rows[is_doubtful(rows)]
     if len(doubtful):
         draw_estimates(ax, doubtful.index, doubtful, linewidth=0, filled=False, zorder=4)
@@ -152,8 +151,8 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     Returns
     -------
     Drawing
-        The most severe annotator comes first. Marks are open if the interval includes 0, and
-        crosses if an interval is missing. Arrows mark intervals that extend beyond the axis.
+        The most severe annotator comes first. Crosses have no interval. Arrows mark intervals that
+        extend beyond the axis.
 
     Raises
     ------
@@ -180,16 +179,10 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     off = (rows["ci_low"] > 0) | (rows["ci_high"] < 0)
     unknown = ~has_interval(rows)
     draw_reference(ax, 0, upright=True)
-    styles: list[tuple[pd.Series, dict[str, Any]]] = [
-        (off, {"label": "differs from the mean"}),
-        (~off & ~unknown, {"label": "interval includes 0", "filled": False}),
-        (unknown, {"label": "no interval", "marker": "x"}),
-    ]
-    for chosen, style in styles:
-        group = rows[chosen]
-        if len(group):
-            style |= {"markersize": 3.2}
-            draw_estimates(ax, group.index, group, upright=True, **style)
+    draw_estimates(ax, rows.index[~unknown], rows[~unknown], upright=True)
+    if unknown.any():
+        style: dict[str, Any] = {"label": "no interval", "marker": "x", "markersize": 3.2}
+        draw_estimates(ax, rows.index[unknown], rows[unknown], upright=True, **style)
     # With two items an interval can be so wide that all others would look like dots.
     ends = rows[["ci_low", "ci_high"]].to_numpy(dtype=float)
     known_ends = ends[np.isfinite(ends).all(axis=1)]
@@ -214,12 +207,13 @@ def plot_severity(compared: pd.DataFrame | SystemComparison, *, ax: Axes | None 
     ax.set_ylabel("Severity (above 0: stricter)")
     omitted = f"{len(table) - len(rows)} of {len(table)} omitted: severity undefined."
     ax.set_xlabel("Annotators" if named else f"{len(rows)} annotators")
-    legend_above(ax, ncols=2 if len(rows) > 20 else 1)
+    if ax.get_legend_handles_labels()[0]:
+        legend_above(ax)
     unreliable = (off & rows["status"].ne("ok")).sum() if "status" in rows else 0
     alt = (
         f"Severity of {counted(len(rows), 'annotator')} relative to their mean, from "
         f"{rows['estimate'].min():.2f} to {rows['estimate'].max():.2f},{describe_intervals(rows)}. "
         f"Intervals that exclude 0: {off.sum()}{f' ({unreliable} unreliable)' * bool(unreliable)}."
     )
-    notes = f"{describe_lines(rows)} {omitted * (len(rows) < len(table))}"
+    notes = f"{describe_nested(rows)} {omitted * (len(rows) < len(table))}"
     return as_drawing(ax, table, alt, notes.strip())

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
-from nlgbench.plots.rows import describe_intervals, describe_lines, draw_estimates, interval_name
+from nlgbench.plots.rows import describe_intervals, describe_nested, draw_estimates, interval_name
 from nlgbench.plots.style import TWO_COLUMN
 from nlgbench.study.checks import read_table
 
@@ -59,7 +59,7 @@ def plot_typicality(
     alt = f"Mean judgment of {len(table)} texts against their log-frequency, whole and per token,"
     alt += describe_intervals(rows) + "."
     for panel, (axis, label) in zip(axes, _AXES.items(), strict=True):
-        draw_estimates(panel, rows[axis], rows, upright=True, linewidth=0.6, markersize=3)
+        draw_estimates(panel, rows[axis], rows, upright=True, linewidth=0.5, markersize=2)
         panel.set_xlabel(label)
     axes[0].set_ylabel(f"Mean human judgment, {interval_name(table)}")
     if r is not None:
@@ -72,5 +72,5 @@ def plot_typicality(
             label = f"r = {pearson:.2f}, {interval_name(r)} {low:.2f} to {high:.2f}"
             panel.set_title(label, loc="left")
             alt += f" {panel.get_xlabel()}: {label}."
-    notes = describe_lines(rows) + " r: Pearson's correlation." * (r is not None)
+    notes = describe_nested(rows) + " r: Pearson's correlation." * (r is not None)
     return as_drawing(axes, table.drop(columns="text", errors="ignore"), alt, notes)

@@ -11,11 +11,8 @@ def test_each_panel_has_its_curve_and_what_is_chosen_on_it():
     curve, ring, _ = quality.lines
     assert curve.get_xydata().tolist() == [[0.5, 1], [0.75, 2], [1, 3]]
     assert ring.get_xydata().tolist() == [[1, 3]]
-    assert len(quality.collections) == 1 and not bleu.collections, "bounds where there are some"
-    assert (
-        "True quality (nats/token) at 1; BLEU at 0.5. Lines: intervals. Circle: selected"
-        in drawn.alt
-    )
+    assert len(quality.collections) == 2 and not bleu.collections, "bounds where there are some"
+    assert "True quality (nats/token) at 1; BLEU at 0.5. Thin lines: intervals" in drawn.alt
     assert drawn.data["panel"].unique().tolist() == ["True quality (nats/token)", "BLEU"]
 
 
@@ -24,7 +21,7 @@ def test_choices_are_ordered_by_regret_with_their_wins():
     (ax,) = drawn.axes
     names = ["Comparator: all pairs", "BLEU", "Last checkpoint"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == names
-    segments = [one for lines in ax.collections for one in lines.get_segments()]
-    assert [segment[:, 0].tolist() for segment in segments] == [[0.0, 0.2], [0.1, 0.5]]
+    outer = [segment for lines in ax.collections[::2] for segment in lines.get_segments()]
+    assert [segment[:, 0].tolist() for segment in outer] == [[0.0, 0.2], [0.1, 0.5]]
     assert [text.get_text() for text in ax.texts] == ["best\nof 10", "7", "2", "undefined"]
     assert "BLEU 0.10, 7 of 10" in drawn.alt
