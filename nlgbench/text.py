@@ -171,16 +171,16 @@ def counted(n: int, thing: str) -> str:
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
 
-def listed(parts: Iterable[object]) -> str:
-    """Join the parts of a list in a sentence.
+def listed(names: Iterable[object]) -> str:
+    """Join names in a sentence.
 
     >>> listed(["BLEU", "ROUGE", "CIDEr"]), listed([]), listed([1])
     ('BLEU, ROUGE and CIDEr', 'none', '1')
     """
-    words = [str(part) for part in parts]
-    if not words:
+    texts = [*map(str, names)]
+    if not texts:
         return "none"
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if words[1:] else words[0]
+    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if texts[1:] else texts[0]
 
 
 def as_yaml(value: Any) -> str:

@@ -120,8 +120,8 @@ def predict(
     """Call a model on batches, without dropout or gradients."""
     model.eval()
     with seeded(0), torch.no_grad():
-        parts = torch.arange(len(data[0])).split(batch_size)
-        return torch.cat([model(*(tensor[part] for tensor in data)) for part in parts])
+        batches = torch.arange(len(data[0])).split(batch_size)
+        return torch.cat([model(*(tensor[rows] for tensor in data)) for rows in batches])
 
 
 def _mean_loss(
@@ -131,8 +131,8 @@ def _mean_loss(
     n = len(data[0])
     with torch.no_grad():
         return sum(
-            loss(model, tuple(tensor[part] for tensor in data)).item() * len(part) / n
-            for part in torch.arange(n).split(batch_size)
+            loss(model, tuple(tensor[rows] for tensor in data)).item() * len(rows) / n
+            for rows in torch.arange(n).split(batch_size)
         )
 
 

@@ -377,8 +377,8 @@ def directions(
     leads["listeners_beat_overlap"] = {name: [of, overlap] for name, of in listeners_of.items()}
     options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
     for slug, variants in leads.items():
-        for variant, (leaders, others) in variants.items():
-            lead = _smallest_lead(study, [*product(leaders, others)], **options)
+        for variant, (leaders, followers) in variants.items():
+            lead = _smallest_lead(study, [*product(leaders, followers)], **options)
             rows.append({"slug": slug, "variant": variant, **lead})
     return pd.DataFrame(rows)
 

@@ -254,9 +254,9 @@ def by_training_labels(correlations: pd.DataFrame) -> pd.DataFrame:
     """Convert discriminators' correlations for `plot_forest`, by training and scoring labels."""
     rows = by_interval(correlations).query("kind == 'interval over generators'")
     rows = rows[rows["evaluator"].str.contains("/", regex=False)]
-    parts = rows["evaluator"].str.extract(DISCRIMINATOR)
-    labels = parts[[2, 3]].replace({"natural": "true sources", "majority": "votes"})
-    names = parts[0].map(label) + parts[1].map({"individual": ", individual", "meta": ""})
+    fields = rows["evaluator"].str.extract(DISCRIMINATOR)
+    labels = fields[[2, 3]].replace({"natural": "true sources", "majority": "votes"})
+    names = fields[0].map(label) + fields[1].map({"individual": ", individual", "meta": ""})
     kinds = "trained on " + labels[2] + ", scored on " + labels[3]
     return rows.assign(evaluator=names, kind=kinds)
 

@@ -32,12 +32,12 @@ def plot_label_curve(curves: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None =
         budgets = sorted(labeled["n_labels"].unique())
         for n, (evaluator, curve) in enumerate(labeled.groupby("evaluator", sort=False)):
             curve = curve.sort_values("n_labels")
-            look = line_look(n)
+            line = line_look(n)
             positions = curve["n_labels"].map(budgets.index) + 0.12 * n
-            style = {"color": look["color"], "marker": look["marker"]}
+            style = {"color": line["color"], "marker": line["marker"]}
             draw_estimates(panel, positions, curve, upright=True, **style)
             panel.plot(
-                positions, curve["estimate"], label=legend_label(evaluator), markersize=4, **look
+                positions, curve["estimate"], label=legend_label(evaluator), markersize=4, **line
             )
             texts.append(
                 f"{data}, {evaluator}: {curve['estimate'].iloc[-1]:.2f} at the most labels"

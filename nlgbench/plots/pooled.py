@@ -30,7 +30,7 @@ from nlgbench.status import Unsupported
 MOST_COLUMNS = 5
 SENTINELS = "Sentinels"
 #: Markers and colors of tasks: black shows means.
-TASK_LOOKS = [look for look in GROUPS if look[1] != "#000000"]
+TASK_LOOKS = [(marker, color) for marker, color in GROUPS if color != "#000000"]
 _MEAN, _FURTHER = "Mean", "prediction interval"
 
 

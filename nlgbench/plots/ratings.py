@@ -272,14 +272,14 @@ def plot_convergence(
     x_final = 1.04 * history["game"].max()
     last = history.sort_values("game").groupby("system")["rating"].last()
     names = spaced(last.sort_values(ascending=False).index)
-    shown = np.linspace(0, len(names) - 1, min(_LINES, len(names))).round().astype(int)
-    looks = {list(names)[place]: line_look(n) for n, place in enumerate(shown)}
+    drawn_ranks = np.linspace(0, len(names) - 1, min(_LINES, len(names))).round().astype(int)
+    lines = {list(names)[rank]: line_look(n) for n, rank in enumerate(drawn_ranks)}
     for system in names:
         rows = history[history["system"] == system].sort_values("game")
-        if system not in looks:
+        if system not in lines:
             ax.plot(rows["game"], rows["rating"], color="#BBBBBB", linewidth=0.5, zorder=1)
             continue
-        style = looks[system] | {"color": ESTIMATE}
+        style = lines[system] | {"color": ESTIMATE}
         low, high = rows["rating"] - rows["deviation"], rows["rating"] + rows["deviation"]
         ax.fill_between(rows["game"], low, high, color=style["color"], alpha=0.12, linewidth=0)
         marker_style: dict[str, Any] = {"markersize": 3, "markevery": max(1, len(rows) // 10)}
@@ -292,7 +292,7 @@ def plot_convergence(
     alt = f"Ratings of {counted(len(names), 'system')} after each of "
     alt += f"{counted(history['game'].max(), 'game')}."
     notes = "Bands: one deviation on each side."
-    notes += " Gray: the other systems." if len(names) > len(looks) else ""
+    notes += " Gray: the other systems." if len(names) > len(lines) else ""
     if len(final):
         texts = [f"{text} {final[name]:.0f}" for name, text in names.items() if name in final]
         alt += f" Ratings after all games: {', '.join(texts)}."

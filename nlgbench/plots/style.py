@@ -65,8 +65,8 @@ _SAME = {"temperature": "grammar", "memorized texts": "memorizer 500"}
 def task_looks(tasks: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Choose each task's marker and color: fixed for `TASKS`, the unused ones for other tasks."""
     names = list(dict.fromkeys(tasks))
-    known = {name: _SAME.get(name, name.lower()) for name in names}
-    fixed = {name: LOOKS[TASKS.index(task)] for name, task in known.items() if task in TASKS}
+    tasks_of = {name: _SAME.get(name, name.lower()) for name in names}
+    fixed = {name: LOOKS[TASKS.index(task)] for name, task in tasks_of.items() if task in TASKS}
     free_tasks = [name for name in names if name not in fixed]
     free = [style for style in LOOKS[len(TASKS) :] + LOOKS if style not in fixed.values()]
     free = list(dict.fromkeys(free))

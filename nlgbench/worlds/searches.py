@@ -109,10 +109,10 @@ def simulate_searches(
 
 def _exchange_words(text: str, rng: Generator) -> str:
     """Exchange two words at random places, which almost always violates the grammar."""
-    words = text.split()
-    first, second = rng.choice(len(words), 2, replace=False)
-    words[first], words[second] = words[second], words[first]
-    return " ".join(words)
+    tokens = text.split()
+    first, second = rng.choice(len(tokens), 2, replace=False)
+    tokens[first], tokens[second] = tokens[second], tokens[first]
+    return " ".join(tokens)
 
 
 def count_falls(truth: pd.DataFrame, kind: str) -> tuple[int, int]:

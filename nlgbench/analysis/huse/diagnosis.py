@@ -115,8 +115,8 @@ def boundary(
     # Use all systems, so that panels share their axes.
     means = judged.groupby("output_id")["value"].mean().to_numpy()
     axes = []
-    for feature, others in zip(compared.raw.T, (_finite_logprobs(study), means), strict=True):
-        feature = np.append(feature, others)
+    of_study = (_finite_logprobs(study), means)
+    for feature in map(np.append, compared.raw.T, of_study):
         low, high = feature.min(), feature.max()
         margin = 0.05 * (high - low)
         axes.append(np.linspace(low - margin, high + margin, n_grid))

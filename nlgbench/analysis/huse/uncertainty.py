@@ -417,7 +417,9 @@ def interval_widths(
     n_all = compared.outputs["is_human"].value_counts().min()
     n_annotators = _smallest_group(compared.annotators)
     subsamples = (_subsample(source, n_outputs, n_annotators, rng) for _ in range(n_studies))
-    values = pd.DataFrame([score.compare(part, compared.system).scores for part in subsamples])
+    values = pd.DataFrame(
+        [score.compare(smaller, compared.system).scores for smaller in subsamples]
+    )
     sd = values.std() / np.sqrt(1 - n_outputs / n_all)
     width = 2 * norm.ppf(0.5 + confidence / 2) * sd
     high, low = np.sqrt((n_studies - 1) / chi2.ppf([0.025, 0.975], n_studies - 1))

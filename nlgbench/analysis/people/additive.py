@@ -265,7 +265,8 @@ def _without_whole(data: Judgments, cluster: Ints, effects: Floats) -> Floats:
         normal = -met[:, :, None] * (met / size)[:, None, :]
         normal[:, np.arange(n_systems), np.arange(n_systems)] += met
         removed, lost, right = (
-            np.add.reduceat(part, first) for part in (normal, met, sums[wide] - met * total / size)
+            np.add.reduceat(terms, first)
+            for terms in (normal, met, sums[wide] - met * total / size)
         )
         left = data.grounded[:n_systems, :n_systems] - removed
         is_lost = np.linalg.eigvalsh(left)[:, 0] < _TINY * np.diagonal(left, 0, 1, 2).max(axis=1)

@@ -99,12 +99,12 @@ def jackknife_variance(wins: Wins, cluster: Ints) -> Floats:
 def _lower(system: Ints, group: Ints, rank: Ints) -> Floats:
     """Count by judgment each system's lower judgments in its group, ties half."""
     k, n_ranks = int(system.max()) + 1, int(rank.max()) + 1
-    level, place = np.unique(group * n_ranks + rank, return_inverse=True)
-    count = np.bincount(place * k + system, minlength=len(level) * k).reshape(-1, k)
+    level, level_of = np.unique(group * n_ranks + rank, return_inverse=True)
+    count = np.bincount(level_of * k + system, minlength=len(level) * k).reshape(-1, k)
     below = np.cumsum(count, axis=0) - count
     group_of_level = level // n_ranks
     below -= below[np.searchsorted(group_of_level, group_of_level)]
-    return np.asarray((below + count / 2)[place])
+    return np.asarray((below + count / 2)[level_of])
 
 
 def _margins(won: Floats, pairs: Floats) -> tuple[Floats, Bools]:
