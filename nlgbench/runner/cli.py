@@ -362,11 +362,12 @@ def compare(runs: tuple[Path, ...], form: str, out: Path | None, **chosen: Any) 
 
     try:
         report = comparing.compare_runs(runs, **chosen)
+        saved = "" if out is None else comparing.save_report(report, out)
     except (ValueError, OSError) as error:  # 1 would say that a run is worse
         raise click.UsageError(_what_failed(error)) from None
     _say(getattr(comparing, f"as_{form}")(report))
-    if out is not None:
-        _complain(comparing.save_report(report, out))
+    if saved:
+        _complain(saved)
     raise click.exceptions.Exit(report.exit_code)
 
 

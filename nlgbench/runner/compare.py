@@ -16,6 +16,7 @@ import pandas as pd
 
 from nlgbench import files
 from nlgbench.analysis.people.comparing import add_verdicts, compare_systems
+from nlgbench.inference import adjust
 from nlgbench.names import UsageError, brief, known
 from nlgbench.plots.forest import plot_forest
 from nlgbench.plots.groups import ALL, draw_groups
@@ -29,7 +30,10 @@ from nlgbench.text import counted, listed
 
 _CONFIDENCE = 0.95
 #: Words in the names of metrics of which lower values are usually better.
-_LOWER = "loss|latency|errors?|perplexity|ppl|ter|wer|cer|costs?|time|seconds|duration|mqm"
+_LOWER = (
+    "loss|latency|errors?|perplexity|ppl|ter|wer|cer|costs?|time|seconds|duration|mqm|"
+    "hallucinat(?:ions?|ed)|toxic(?:ity)?|disfluency|edits|contradictions?|omissions?"
+)
 #: The most values of a column that is suggested as groups of items.
 _MOST_GROUPS = 10
 #: Statuses of an estimate that is not shown.
@@ -51,6 +55,8 @@ class Report:
     matched: pd.DataFrame
     #: By metric and run; differences are the run's mean minus the baseline's.
     pairs: pd.DataFrame
+    #: Whether each metric was compared for each run.
+    is_complete: bool
     margin: float | None
     #: What was not read, was not compared, or cannot be told.
     notes: list[str]
@@ -62,7 +68,8 @@ class Report:
         verdicts = self.pairs["verdict"][self.pairs["group"] == ""]
         if (verdicts == "worse").any():
             return 1
-        return 3 if self.margin is not None and verdicts.isin(["undecided", ""]).any() else 0
+        is_decided = self.is_complete and not verdicts.isin(["undecided", ""]).any()
+        return 0 if self.margin is None or is_decided else 3
 
 
 def compare_runs(
@@ -104,6 +111,9 @@ def compare_runs(
         lists = "; ".join(f"{run} has {listed(names)}" for run, names in metrics_of.items())
         raise UsageError(f"no metric is in {first} and another run: {lists}.")
     pairs = pd.concat(rows, ignore_index=True)
+    # Runs with the same score on every item, as of a property of items, need no test.
+    pairs["p"] = pairs["p"].mask(pairs["is_identical"])
+    pairs["p_interaction"] = _adjust_interactions(pairs)
     # All items are one family of tests, and groups of items another.
     families = [rows for _, rows in pairs.groupby(pairs["group"] != "", sort=False)]
     adjusted = [add_verdicts(rows, margin, _CONFIDENCE, mirrored=False) for rows in families]
@@ -116,14 +126,10 @@ def compare_runs(
     turned = 0.0 - pairs[["estimate", "ci_high", "ci_low"]].to_numpy()
     pairs.loc[is_lower, ["estimate", "ci_low", "ci_high"]] = turned[is_lower]
     notes += _find_notes(cells, pairs, margin, lower_names)
-    n_unscored = outputs.groupby("system")["item_id"].nunique()
-    n_unscored -= cells.groupby("system")["item_id"].nunique()
-    notes += [
-        f"{run}: items without a score are left out ({n:,}). If they failed, it looks too good."
-        for run, n in n_unscored[n_unscored > 0].items()
-    ]
+    is_complete = all(row is not None for row in rows)
+    notes += _count_unscored(outputs, cells)
     commands = _next_commands(study, paths, margin, by)
-    return Report(first, matched, pairs[list(_COLUMNS)], margin, notes, commands)
+    return Report(first, matched, pairs[list(_COLUMNS)], is_complete, margin, notes, commands)
 
 
 def _known(name: str, names: Sequence[str], flag: str) -> str:
@@ -163,7 +169,7 @@ def _complete_groups(study: Study, by: str | None) -> pd.DataFrame:
     _known(by, study.settings["extra"], "--by")
     groups = study.outputs[by].replace("", None)
     known_groups = groups.groupby(study.outputs["item_id"]).transform("first")
-    return study.outputs.assign(**{by: groups.fillna(known_groups).fillna("")})
+    return study.outputs.assign(**{by: groups.fillna(known_groups).fillna("(empty)")})
 
 
 def _compare_pair(
@@ -201,6 +207,29 @@ def _compare_pair(
     )
 
 
+def _adjust_interactions(pairs: pd.DataFrame) -> pd.Series:
+    """Adjust Welch's tests of equal differences over metrics and runs (Holm)."""
+    tests = pairs.groupby(["metric", "run"], sort=False)["p_interaction"].first()
+    adjusted = pd.Series(adjust(tests.to_numpy()), tests.index)
+    of_row = adjusted.reindex(pd.MultiIndex.from_frame(pairs[["metric", "run"]])).to_numpy()
+    return pairs["p_interaction"].where(pairs["p_interaction"].isna(), of_row)
+
+
+def _count_unscored(outputs: pd.DataFrame, cells: pd.DataFrame) -> list[str]:
+    """Count each run's items without a score, by metric where metrics differ."""
+    n_items = outputs.groupby("system", sort=False)["item_id"].nunique()
+    scored = cells.groupby(["system", "evaluator"], sort=False)["item_id"].nunique().unstack()
+    notes = []
+    for run, row in scored.rsub(n_items, axis=0).iterrows():
+        n_missing = {name: n for name, n in row.dropna().items() if n > 0}
+        alike = len({*row.dropna()}) == 1
+        for metric, n in [*n_missing.items()][: 1 if alike else None]:
+            name = f"{run}" if alike else f"{metric}, {run}"
+            left_out = f"{name}: items without a score are left out ({n:,.0f})."
+            notes.append(f"{left_out} If they failed, it looks too good.")
+    return notes
+
+
 def _find_notes(
     cells: pd.DataFrame, pairs: pd.DataFrame, margin: float | None, lower: set[str]
 ) -> list[str]:
@@ -213,6 +242,10 @@ def _find_notes(
             notes.append(f"{metric}: not compared, since only {listed(runs)} has it.")
         elif len(runs) < cells["system"].nunique():
             notes.append(f"{metric}: compared only for {listed(runs)}.")
+        highest = rows.groupby("system")["score"].max().sort_values()
+        if rows["score"].min() >= 0 and highest.iloc[0] <= 1 and highest.iloc[-1] >= 10:
+            lowest, largest = (f"{highest.iloc[n]:g} in {highest.index[n]}" for n in (0, -1))
+            notes.append(f"{metric}: the highest score is {lowest} and {largest}: is it one scale?")
     for metric in pairs["metric"].unique():
         if metric not in lower and has_word(metric, _LOWER):
             notes.append(f"{metric}: higher counts as better. If lower is, add --lower {metric}.")
@@ -228,7 +261,8 @@ def _find_notes(
     notes += [f"{name}: {reason}." for name, reason in zip(where, reasons, strict=True)]
     varying = pairs[pairs["p_interaction"] < 1 - _CONFIDENCE].drop_duplicates(["metric", "run"])
     notes += [
-        f"{metric}, {run}: the difference varies among groups (Welch's test, p = {p:.2g})."
+        f"{metric}, {run}: the difference varies among groups (Welch's test, Holm-adjusted over "
+        f"metrics and runs, p = {p:.2g})."
         for metric, run, p in varying[["metric", "run", "p_interaction"]].to_numpy()
     ]
     is_undecided = (pairs["verdict"] == "undecided") & (pairs["group"] == "")
@@ -246,8 +280,8 @@ def _find_notes(
 def _what_to_add(row: Mapping[Any, Any], margin: float) -> str:
     """Say how many items, or outputs of an item, would make a difference precise enough."""
     lead = f"{row['metric']}, {row['run']}: undecided."
-    if math.isnan(row["items_needed"]):
-        return lead
+    if math.isnan(row["items_needed"]) or row["items_needed"] <= row["n_items"]:
+        return lead  # its interval is short enough, but near the margin
     ways = [f"{row['items_needed']:,.0f} items"]
     if not math.isnan(row["repeats_needed"]):
         ways.append(f"{row['repeats_needed']:,.0f} outputs of each item")
@@ -328,7 +362,10 @@ def save_report(report: Report, folder: Path) -> str:
         else:
             rows = rows.rename(columns={"run": "evaluator"})
             drawing = plot_forest(rows, xlabel=xlabel, xlim=(0, 0))
-        paths += drawing.save(folder / re.sub(r"\W+", "_", f"difference_{metric}"))
+        name = re.sub(r"[^\w.-]+", "_", f"difference_{metric}")
+        while folder / f"{name}.pdf" in paths:
+            name += "_"
+        paths += drawing.save(folder / f"{name}.pdf")
     return f"Wrote {listed(path.name for path in paths)} in {folder}."
 
 

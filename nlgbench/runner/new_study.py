@@ -247,11 +247,15 @@ def _settings(sources: Sequence[Guess]) -> list[str]:
     others = f"; others: {', '.join(dimensions[1:])}" if len(dimensions) < 9 else ""
     why = {
         "quality": f"the first dimension{others}",
-        "lower_is_better": "from its name",
+        "lower_is_better": "lower is better, by its name or labels",
         "missing": "words in columns of numbers",
     }
     guesses = guess_settings(sources, dimensions)
-    lines = [f"  {key}: {as_yaml(guesses[key])}  # guessed: {why[key]}" for key in guesses]
+    marks = {"lower_is_better": CONFIRM}  # it could reverse a result
+    lines = [
+        f"  {key}: {as_yaml(guesses[key])}  {marks.get(key, '# guessed: ')}{why[key]}"
+        for key in guesses
+    ]
     scaled = as_yaml(dimensions[0]) if dimensions else "quality"
     hint = f"  # scales: {{{scaled}: {{min: 1, max: 5}}}}  # values outside this scale are errors"
     return ["settings:", *lines, hint] if lines else ["# settings:", hint.replace("  #", "#  ", 1)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from nlgbench.study import file_types, formats, reading, vote_words
+from nlgbench.study import file_types, formats, guessing, reading, vote_words
 from nlgbench.study.column_names import argument, plain_name
 from nlgbench.study.csv_files import TableError
 from nlgbench.study.guessing import Guess, with_context
@@ -47,6 +47,8 @@ def describe(source: Path | pd.DataFrame, flags: Mapping[str, Sequence[str]]) ->
         raise _unrecognized(sources)
     single = {table: specs[0] if len(specs) == 1 else specs for table, specs in tables.items()}
     settings = guess_settings(sources, judged_dimensions(sources))
+    for name in settings.get("lower_is_better", ()):
+        doubts.append(f"lower counts as better in {name}, by its name or labels")
     return {"tables": single, "settings": settings, "doubts": list(dict.fromkeys(doubts))}
 
 
@@ -78,16 +80,31 @@ def judged_dimensions(sources: Sequence[Guess]) -> list[str]:
 
 def guess_settings(sources: Sequence[Guess], dimensions: Sequence[str]) -> dict[str, Any]:
     """Guess the main dimension, those in which lower is better, and words for a missing value."""
-    lower = r"(?:^|_)(?:rank|errors?|mqm)"
+    lower = r"(?:^|_)(?:rank|errors?(?!_free)|mqm|hallucinat|toxic|disfluen|edits)"
+    falling = {*_list_falling(sources)}
     missing = {name: cells for guessed in sources for name, cells in guessed.missing.items()}
     # With votes, by column: "none" may be a tie.
     is_voted = any(table == "preferences" for guessed in sources for table, _ in guessed.tables)
     guesses = {
         "quality": dimensions[0] if len(dimensions) > 1 else "",
-        "lower_is_better": [name for name in dimensions if re.search(lower, plain_name(name))],
+        "lower_is_better": [
+            name for name in dimensions if re.search(lower, plain_name(name)) or name in falling
+        ],
         "missing": missing if is_voted else [*dict.fromkeys(itertools.chain(*missing.values()))],
     }
     return {key: value for key, value in guesses.items() if value}
+
+
+def _list_falling(sources: Sequence[Guess]) -> Iterator[str]:
+    """List the dimensions whose labels, such as `1 = very good`, say that lower is better."""
+    for guessed in sources:
+        for spec in (spec for table, spec in guessed.tables if table == "judgments"):
+            value = spec["columns"].get("value")
+            names = value if isinstance(value, list) else [value]
+            for name in names:
+                cells: Any = guessed.frame.get(name, ())
+                if guessing.falls(cells):
+                    yield name if isinstance(value, list) else spec["constants"]["dimension"]
 
 
 def as_texts(frame: pd.DataFrame) -> pd.DataFrame:

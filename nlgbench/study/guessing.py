@@ -254,6 +254,21 @@ def scale_of(cells: Iterable[str]) -> dict[str, str]:
     return {}
 
 
+def falls(cells: Iterable[str]) -> bool:
+    """Tell whether labels of numbers, such as `1 = very good`, say that lower is better."""
+    fits = filter(None, (_LABELED.fullmatch(cell.strip()) for cell in cells))
+    number_of = {
+        answers.plain_words(re.sub(r"-?\d+", "", fit[0])): int(fit["before"] or fit["after"])
+        for fit in fits
+    }
+    labels = sorted(number_of, key=number_of.__getitem__)
+    for scale in _SCALES:
+        steps = [int(scale[label]) for label in labels if label in scale]
+        if len({*steps}) > 1:
+            return steps[0] > steps[-1]
+    return False
+
+
 def with_context(frame: pd.DataFrame, file: str = "", folder: str = "") -> pd.DataFrame:
     """Add what templates may use: the names of file and folder, and the number of each row."""
     rows = [str(n + 1) for n in range(len(frame))]

@@ -25,8 +25,11 @@ _ROWS = ("instances", "records", "rows", "data", "examples", "samples", "items",
 _GUESSED = (guessing.specs, formats.toloka)
 
 
-def open_files(paths: Sequence[Path], folder: Path) -> list[Guess]:
-    """Open files, or patterns of files; those with the same columns form one source."""
+def open_files(paths: Sequence[Path], folder: Path, *, strict: bool = False) -> list[Guess]:
+    """Open files, or patterns of files; those with the same columns form one source.
+
+    `strict` refuses rows that cannot be read, which otherwise the reader reports later.
+    """
     sources: list[Guess] = []
     for path in paths:
         matched = _find_layout_files(path)
@@ -39,7 +42,7 @@ def open_files(paths: Sequence[Path], folder: Path) -> list[Guess]:
             endings = ", ".join(itertools.chain(*file_types.ENDINGS.values()))
             raise TableError(f"{path} has an unknown extension: use {endings} (or these with .gz).")
         options = _options(matched[0], kind)
-        frame = pd.concat([_open(file, kind, options) for file in matched]).fillna("")
+        frame = pd.concat([_open(file, kind, options, strict) for file in matched]).fillna("")
         names = [relative(path, folder)]
         for former in [source for source in sources if source.options == options]:
             if set(former.frame) == set(frame):
@@ -49,11 +52,11 @@ def open_files(paths: Sequence[Path], folder: Path) -> list[Guess]:
     return sources
 
 
-def _open(path: Path, kind: str, options: Mapping[str, Any]) -> pd.DataFrame:
+def _open(path: Path, kind: str, options: Mapping[str, Any], strict: bool) -> pd.DataFrame:
     """Read a file, with the columns that templates use."""
     problems: list[str] = []
     frame = file_types.read_rows(path, kind, problems=problems, **options)[0]
-    if problems and frame.empty:  # otherwise, the reader reports them
+    if problems and (strict or frame.empty):
         raise TableError(*problems)
     frame = frame.rename(columns={"position": "{position}"} if "rows" in options else {})
     return with_context(frame, file_types.stem(path), path.resolve().parent.name)

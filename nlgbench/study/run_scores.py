@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -24,6 +27,33 @@ _USUAL = ("output_id", "item_id", "system", "text", "context", "is_human", "{rep
 _NO_SCORES = "epochs?|seed|repeat|trial|fold|index|row|line|id|tokens|timestamp"
 
 
+#: Names of rows that sum up the others.
+_TOTALS = re.compile("(?:grand )?totals?|average|avg|mean|overall|sum", re.IGNORECASE)
+_PERCENT = re.compile(r"\s*[+-]?\d+(?:\.\d+)?\s*%\s*")
+
+#: Outputs and their scores.
+Frames = tuple[pd.DataFrame, pd.DataFrame]
+
+
+class _Table(NamedTuple):
+    """A file with a row per output, or per output and metric, and what its columns are."""
+
+    source: Guess
+    file: Path
+    item: str
+    system: str
+    metric: str
+    #: Columns that may be scores or properties of items.
+    free: list[str]
+
+    @property
+    def scored(self) -> list[str]:
+        """Columns that may be scores."""
+        if self.metric:
+            return [recognized(self.source.names)["value"]]
+        return [name for name in self.free if not has_word(name, _NO_SCORES)]
+
+
 def read_runs(paths: Sequence[Path]) -> tuple[Study, list[str]]:
     """Read runs as the systems of one study; return it with notes on what was not read.
 
@@ -31,7 +61,12 @@ def read_runs(paths: Sequence[Path]) -> tuple[Study, list[str]]:
     """
     log = Log()
     names = [file_types.stem(path) for path in paths]
-    runs = [_read_run(path, log) for path in paths]
+    opened = [[*_open_run(path, log)] for path in paths]
+    tables = [table for contents in opened for table in contents if isinstance(table, _Table)]
+    numbers_of = _read_columns(tables)
+    runs = [
+        _read_run(path, contents, numbers_of) for path, contents in zip(paths, opened, strict=True)
+    ]
     systems = [set(scores["system"]) for _, scores in runs]
     if len(set().union(*systems)) < sum(map(len, systems)):
         if doubled := [name for name in names if names.count(name) > 1]:
@@ -50,20 +85,31 @@ def read_runs(paths: Sequence[Path]) -> tuple[Study, list[str]]:
     study = from_rows(outputs=outputs, scores=scores, name="runs", source="study")
     outputs = study.outputs.join(outputs[extra].fillna("").astype(str))
     study = with_tables(study, outputs=outputs, settings={"extra": extra})
-    return study, [f"{note} (records: {count:,})." for note, count in log.notes.items()]
+    notes = [f"{note} (records: {count:,})." for note, count in log.notes.items()]
+    unread = dict.fromkeys(x for table in tables for x in table.scored if x not in numbers_of)
+    if unread:
+        notes.append(f"Columns without numbers are not compared: {some([*unread])}.")
+    return study, notes
 
 
-def _read_run(path: Path, log: Log) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _read_run(
+    path: Path,
+    contents: Sequence[_Table | Frames],
+    numbers_of: Mapping[str, Mapping[str, float | None]],
+) -> Frames:
     """Read outputs and scores of the files of a run."""
-    tables = zip(*_read_files(path, log), strict=True)
-    outputs, scores = (pd.concat(frames, ignore_index=True) for frames in tables)
+    frames = [
+        _of_table(content, numbers_of) if isinstance(content, _Table) else content
+        for content in contents
+    ]
+    outputs, scores = (pd.concat(tables, ignore_index=True) for tables in zip(*frames, strict=True))
     if scores["score"].isna().all():
         raise UsageError(f"{path} has no scores: name a log, or a file with columns of scores.")
     return outputs.drop(columns=["text", "context"], errors="ignore"), scores
 
 
-def _read_files(path: Path, log: Log) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Read outputs and scores of each file of a run."""
+def _open_run(path: Path, log: Log) -> Iterator[_Table | Frames]:
+    """Open the tables of a run, or read outputs and scores of its study or logs."""
     if path.is_dir() and any((path / name).is_file() for name in _DESCRIPTIONS):
         yield _of_study(read_study(path))
         return
@@ -79,13 +125,13 @@ def _read_files(path: Path, log: Log) -> Iterator[tuple[pd.DataFrame, pd.DataFra
         yield _of_log(shape, logs, log)
         return
     for file in files:
-        yield from (_of_table(source, file) for source in open_files([file], Path()))
+        yield from (_open_table(source, file) for source in open_files([file], Path(), strict=True))
 
 
 _DESCRIPTIONS = (FILE, CODE, WRITTEN, "outputs.csv")
 
 
-def _of_study(study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _of_study(study: Study) -> Frames:
     """Take the systems' outputs and scores of a study."""
     outputs = study.outputs[~study.outputs["is_human"]]
     if study.scores is None:
@@ -97,7 +143,7 @@ def _of_study(study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
     return outputs, scores
 
 
-def _of_log(shape: Recorded, files: Sequence[Path], log: Log) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _of_log(shape: Recorded, files: Sequence[Path], log: Log) -> Frames:
     """Read logs; items without ids are numbered alike in all runs."""
     problems: list[str] = []
     tables, _ = read_records(shape, files, problems, log)
@@ -114,36 +160,92 @@ def _of_log(shape: Recorded, files: Sequence[Path], log: Log) -> tuple[pd.DataFr
     return outputs, scores[columns_kept]
 
 
-def _of_table(source: Guess, file: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read a table with a row per output, or per output and metric."""
-    frame, names = source.frame, recognized(source.names)
+def _open_table(source: Guess, file: Path) -> _Table:
+    """Find the columns of items, systems and metrics."""
+    names = recognized(source.names)
     item = _item_column(source, names)
     if not item:
         raise UsageError(
             f"{file} has no column that names items, so its rows cannot be matched with those of "
             f"other runs: name one `id`. Columns: {some(source.names)}."
         )
-    places = pd.DataFrame({"item_id": frame[item], "system": frame[names.get("system", "{file}")]})
-    metric = names.get("evaluator")
-    values = names.get("value") if metric else None
-    assigned = {item, names.get("system"), metric, *personal(source.names)}
+    items = source.frame[item]
+    if totals := [name for name in items if _TOTALS.fullmatch(name.strip())]:
+        raise TableError(
+            f"{file}, row {items.tolist().index(totals[0]) + 1}: {totals[0]!r} looks like a sum of "
+            "the items: remove the row or, if it is an item, rename it."
+        )
+    system, metric = names.get("system", "{file}"), names.get("evaluator", "")
+    assigned = {item, system, metric, *personal(source.names)}
     free = [name for name in source.names if name not in assigned]
-    metrics = [name for name in free if not has_word(name, _NO_SCORES)]
-    metrics = [name for name in metrics if _are_numbers(source, name)]
-    columns = [values] if values in metrics else metrics
+    value = names.get("value") if metric else None
+    return _Table(source, file, item, system, metric if value else "", free)
+
+
+def _read_columns(tables: Sequence[_Table]) -> dict[str, dict[str, float | None]]:
+    """Map the cells of each column of scores to numbers, alike in all runs; None if wrong.
+
+    Words of a scale are known only from the cells of all runs: one may lack some of them.
+    """
+    numbers_of: dict[str, dict[str, float | None]] = {}
+    for name in dict.fromkeys(name for table in tables for name in table.scored):
+        counts = [Counter(table.source.frame[name]) for table in tables if name in table.scored]
+        cells = pd.Series([*sum(counts, Counter())], dtype="str")
+        numbers = dict(zip(cells, _numbers(cells), strict=True))
+        filled = [
+            {cell: n for cell, n in count.items() if not _is_nan(numbers[cell])} for count in counts
+        ]
+        # The few other cells of a column of numbers are errors, as are those of another run.
+        if any(
+            2 * sum(n for cell, n in count.items() if numbers[cell] is not None)
+            > sum(count.values())
+            for count in filled
+        ):
+            numbers_of[name] = numbers
+    return numbers_of
+
+
+def _is_nan(number: float | None) -> bool:
+    return number is not None and math.isnan(number)
+
+
+def _numbers(cells: pd.Series) -> list[float | None]:
+    """Convert distinct cells: numbers, percentages, or words of a scale; None if neither."""
+    texts = answers.point_commas(cells) if answers.has_decimal_commas(cells) else cells
+    missing = {*answers.missing_words(texts)}
+    filled = [text for text in texts if text.strip() and text not in missing]
+    if filled and all(map(_PERCENT.fullmatch, filled)):
+        texts = texts.str.replace("%", "")
+    plain = {csv_files.number(text) for text in filled}.difference({None})
+    words = [text for text in filled if csv_files.number(text) is None]
+    scale = scale_of(words)
+    for partner in () if scale or len({*words}) > 1 else ("true", "false", "pass", "fail"):
+        scale = scale or scale_of([*words, partner])  # all answers of all runs are one word
+    if not (plain <= {*map(float, scale.values())} or re.search(r"\d", "".join(words))):
+        scale = {}  # numbers beside it are of another scale
+    numbers = [csv_files.number(scale.get(text, text)) for text in texts]
+    return [math.nan if text in missing else x for text, x in zip(texts, numbers, strict=True)]
+
+
+def _of_table(table: _Table, numbers_of: Mapping[str, Mapping[str, float | None]]) -> Frames:
+    """Read a table with a row per output, or per output and metric."""
+    source, frame, metric = table.source, table.source.frame, table.metric
+    columns = [name for name in table.scored if name in numbers_of]
     if not columns:
         raise UsageError(
-            f"{file} has no column of scores: numbers, or words such as true and false. "
+            f"{table.file} has no column of scores: numbers, or words such as true and false. "
             f"Columns: {some(source.names)}."
         )
-    keys = [places["item_id"], places["system"], *([frame[metric]] if values else [])]
+    places = pd.DataFrame({"item_id": frame[table.item], "system": frame[table.system]})
+    keys = [places["item_id"], places["system"], *([frame[metric]] if metric else [])]
     number = places.groupby(keys, sort=False).cumcount().astype(str)
     places["output_id"] = places["item_id"] + "/" + number
     scores = []
     for name in columns:
-        rows = places.assign(evaluator=frame[metric] if values else name, signature="")
-        scores.append(rows.assign(score=_as_numbers(frame[name], f"{file}, column {name!r}")))
-    groups = [name for name in free if source.kind(name) in ("words", "id", "number")]
+        rows = places.assign(evaluator=frame[metric] if metric else name, signature="")
+        where = f"{table.file}, column {name!r}"
+        scores.append(rows.assign(score=_as_numbers(frame[name], numbers_of[name], where)))
+    groups = [name for name in table.free if 2 * frame[name].nunique() <= len(frame)]
     return places.join(frame[groups]), pd.concat(scores).drop(columns="item_id")
 
 
@@ -156,32 +258,14 @@ def _item_column(source: Guess, names: Mapping[str, str]) -> str:
     return next((name for name in named if name not in personal([name])), "")
 
 
-def _are_numbers(source: Guess, name: str) -> bool:
-    """Check whether a column has numbers, or words for them; the few other cells are errors."""
-    if source.kind(name) == "number":
-        return True
-    filled = [cell for cell in _with_points(source.frame[name]) if cell.strip()]
-    n_numbers = sum(csv_files.number(cell) is not None for cell in filled)
-    return n_numbers > len(filled) / 2
-
-
-def _with_points(cells: pd.Series) -> pd.Series:
-    """Replace decimal commas by points."""
-    return answers.point_commas(cells) if answers.has_decimal_commas(cells) else cells
-
-
-def _as_numbers(cells: pd.Series, where: str) -> pd.Series[float]:
-    """Convert a column of numbers, or of words such as true and false."""
-    cells = _with_points(cells)
-    distinct = list(dict.fromkeys(cells))
-    scale = scale_of(distinct)
-    missing = dict.fromkeys(answers.missing_words(distinct), math.nan)
-    numbers = {cell: csv_files.number(scale.get(cell, cell)) for cell in distinct} | missing
-    wrong = [cell for cell, value in numbers.items() if value is None or math.isinf(value)]
+def _as_numbers(
+    cells: pd.Series, numbers: Mapping[str, float | None], where: str
+) -> pd.Series[float]:
+    """Convert a column, in which each cell must be a finite number, or missing."""
+    wrong = [cell for cell in cells if (x := numbers[cell]) is None or math.isinf(x)]
     if wrong:
-        row = cells.tolist().index(wrong[0]) + 1
         raise TableError(
-            f"{where}, row {row} is {wrong[0]!r}: a score must be a finite number. Correct "
-            "the cell, or leave it empty if it is missing."
+            f"{where}, row {cells.tolist().index(wrong[0]) + 1} is {wrong[0]!r}: a score must be a "
+            "finite number. Correct the cell, or leave it empty if it is missing."
         )
     return cells.map(numbers).astype("float64")

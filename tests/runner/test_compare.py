@@ -63,10 +63,13 @@ def test_exit_statuses_say_the_worst_verdict(runs, tmp_path):
     code, output = compare(old, noisy)
     assert code == 0 and "without --margin nothing shows" in " ".join(output.split())
     assert compare(old, noisy, "--margin", "0.01")[0] == 3
-    assert compare(old, noisy, "--margin", "2")[0] == 0
+    assert compare(old, noisy, "--margin", "2")[0] == 3  # it lacks a metric
+    assert compare(old, noisy, "--margin", "2", "--metric", "f1")[0] == 0
     # A run that is worse by less than the margin is no failure.
     slight = write(tmp_path / "slight.csv", id=IDS, f1=OLD - RNG.uniform(0.001, 0.003, 60))
-    assert compare(old, slight)[0] == 1 and compare(old, slight, "--margin", "0.1")[0] == 0
+    only = ("--metric", "f1")
+    assert compare(old, slight, *only)[0] == 1
+    assert compare(old, slight, *only, "--margin", "0.1")[0] == 0
 
 
 def test_items_are_matched_and_counted(runs):
@@ -132,6 +135,47 @@ def test_identical_runs_pass_and_a_constant_shift_has_no_interval(tmp_path):
     assert [row["verdict"] for row in rows] == ["identical", "better"]
     assert compare(*files[:2], "--margin", "0.1")[0] == 0
     assert "the difference is the same on every item" in " ".join(compare(*files)[1].split())
+
+
+def test_words_mean_the_same_in_all_runs(tmp_path):
+    """Each run alone lacks some words of a scale: all passed, or none is fair."""
+    columns = {
+        "passed": (["true"] * 60, ["true"] * 40 + ["false"] * 20),
+        "grade": (["bad", "fair", "good"] * 20, ["bad", "good", "good"] * 20),
+        "share": (["80%"] * 60, ["79.5 %"] * 60),
+        "year": (range(60), range(60)),
+    }
+    prompts = [f"Say {name}" for name in IDS]
+    files = [
+        write(
+            tmp_path / f"{n}.csv",
+            id=IDS,
+            prompt=prompts,
+            **{name: cells[n] for name, cells in columns.items()},
+        )
+        for n in (0, 1)
+    ]
+    rows = {row["metric"]: row for row in pairs(*files)}
+    assert {name: row["verdict"] for name, row in rows.items()} == {
+        "passed": "worse", "grade": "better", "share": "worse", "year": "identical",
+    }  # fmt: skip
+    assert rows["grade"]["mean_baseline"] == 3 and rows["grade"]["mean"] == pytest.approx(10 / 3)
+    assert [rows["share"][name] for name in ("mean_baseline", "mean")] == [80, 79.5]
+    # What is the same in all runs, as a property of items, is no test.
+    assert rows["passed"]["p_adjusted"] <= 3 * rows["passed"]["p"] and rows["year"]["p"] is None
+    assert "Columns without numbers are not compared: prompt." in compare(*files)[1]
+
+
+def test_other_scales_and_gaps_of_one_metric_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    low, high = (rng.integers(1, 60, 60) / 60 for _ in range(2))
+    files = (
+        write(tmp_path / "a.csv", id=IDS, acc=low),
+        write(tmp_path / "b.csv", id=IDS, acc=100 * high),
+    )
+    assert "is it one scale?" in compare(*files)[1]
+    gaps = [write(tmp_path / f"{n}.csv", id=IDS, acc=low, ok=[n] * 40 + [""] * 20) for n in (0, 1)]
+    assert "ok, 1: items without a score are left out (20)." in compare(*gaps)[1]
 
 
 def test_items_without_a_score_are_counted(tmp_path):
@@ -216,6 +260,9 @@ REFUSED = {
     "no ids": (["a.csv", "noid.csv"], "has no column that names items"),
     "no scores": (["a.csv", "text.csv"], "has no column of scores"),
     "a word": (["a.csv", "bad.csv"], "row 50 is 'oops': a score must be a finite number"),
+    "a sum": (["a.csv", "sum.csv"], "sum.csv, row 61: 'TOTAL' looks like a sum of the items"),
+    "a comma": (["a.csv", "comma.csv"], "row 2 (line 3) has 3 fields, but the header has 2"),
+    "no folder": (["a.csv", "b.csv", "--out", "a.csv"], "a.csv"),
     "no metric in common": (["a.csv", "f2.csv"], "no metric is in a and another run"),
     "unknown metric": (["a.csv", "b.csv", "--metric", "f2"], "f1"),
     "empty folder": (["a.csv", "other/empty"], "no log of a known format"),
@@ -233,6 +280,8 @@ def test_refusals_name_the_way_out_and_exit_with_2(case, tmp_path, monkeypatch):
     write("text.csv", id=IDS, text="a long text without any score")
     write("bad.csv", id=IDS, f1=[*OLD[:49], "oops", *OLD[50:]])
     write("f2.csv", id=IDS, f2=OLD)
+    write("sum.csv", id=[*IDS, "TOTAL"], f1=[*OLD, OLD.sum()])
+    (tmp_path / "comma.csv").write_text("id,f1\nq1,.1\nq2,.2,.3\n")
     arguments, message = REFUSED[case]
     code, output = compare(*arguments)
     assert code == 2 and message in output, output

@@ -1,12 +1,15 @@
 """`nlgbench new`: what it guesses of files is what they hold, and nothing is overwritten."""
 
 import json
+import warnings
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 import nlgbench as nb
 from nlgbench.runner.cli import main
+from nlgbench.runner.new_study import unconfirmed
 
 MTURK = (
     "HITId,WorkerId,AssignmentStatus,Input.item_1,Input.system_1,Input.output_1,Input.item_2,"
@@ -208,3 +211,25 @@ def test_a_file_of_no_table_is_named(tmp_path):
     text = (tmp_path / "s" / "study.yml").read_text()
     assert "# ../x.csv: no table was recognized" in text and "value: ..." in text
     assert "#   red (1 values: green)" in text and "#   blue (1 values: so)" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "is_lower"),
+    [
+        ("quality", ["1 = very good", "2 = good", "4 = bad"], True),
+        ("quality", ["5 = very good", "4 = good", "2 = bad"], False),
+        ("hallucinated", ["yes", "no", "no"], True),
+        ("error_free", ["yes", "no", "no"], False),
+    ],
+)
+def test_a_guess_that_lower_is_better_is_to_be_confirmed(name, cells, is_lower, tmp_path):
+    rows = pd.DataFrame({"item": [*"112233"], "system": [*"ababab"], "annotator": "w"})
+    rows.assign(**{name: cells * 2}).to_csv(tmp_path / "t.csv", index=False)
+    assert call("new", tmp_path / "t.csv").exit_code == 0
+    asked = "\n".join(unconfirmed(tmp_path))
+    assert (f"lower_is_better: [{name}]" in asked) == is_lower
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        study = nb.read_study(tmp_path / "t.csv")
+    assert (study.sign(name) < 0) == is_lower
+    assert any("lower counts as better" in str(warning.message) for warning in caught) == is_lower
