@@ -79,6 +79,7 @@ REASONS: Mapping[str, str] = {
     "lone_cluster": "a system has only one cluster, so the variance of means cannot be estimated",
     "low_reliability": "the reliability of systems' mean {what} is {value:.2f}, below .5: add "
     "outputs, or systems that differ more",
+    "fractions": "undefined for fractions, which are rarely equal: set threshold",
     "many_values": "undefined for {n} distinct values: use at most {most}{other}",
     "missing_interval": "no interval",
     "near_chance": "the sum of true positive and true negative rate exceeds 1 by only {value:.2f}, "

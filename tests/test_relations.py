@@ -272,8 +272,9 @@ def expect(table, relation, name):
         table.loc[turned, [key for key in ("estimate",) if key in table]] *= -1
     if relation == "sides exchanged" and "n_first" in table:
         table = table.rename(columns=ENDS)
-    if relation in LINEAR and "sentence" in table:  # without the numbers, which have other units
-        return table.replace({"sentence": {_NUMBER: "#"}}, regex=True)
+    if relation in LINEAR and "sentence" in table:  # numbers have other units, and directions
+        direction = {"; (sign-flipped, because )?lower is better": "", "the lowest": "the highest"}
+        return table.replace({"sentence": {_NUMBER: "#"} | direction}, regex=True)
     if relation not in LINEAR or not name.startswith(POINTS):
         return table
     factor, shift = LINEAR[relation]

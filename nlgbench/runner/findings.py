@@ -145,17 +145,18 @@ def _by_tests(facts: Facts, table: str, where: Where, value: str, tests: str) ->
 def _first(facts: Facts, table: str, where: Where, value: str) -> str:
     """Report which systems have the highest estimate, and the estimate."""
     rows = facts.rows(table, where)
-    best: Where = {
-        **where,
-        **({"rank": 1} if "rank" in rows else {"estimate": rows["estimate"].max()}),
-    }
-    names, systems = facts.names(table, best), facts.rows(table, best)["system"]
-    leader = {**best, "system": systems.iloc[0]}
+    highest = rows["estimate"].max()
+    best: Where = {**where, **({"rank": 1} if "rank" in rows else {"estimate": highest})}
+    names, leaders = facts.names(table, best), facts.rows(table, best)
+    leader = {**best, "system": leaders["system"].iloc[0]}
     number = facts.number(table, leader, quantity=value)
     if "n_judgments" in rows:
         n = facts.number(table, leader, "n_judgments", interval=False)
         number += f" from {n} {'items' if 'evaluator' in rows else 'judgments'}"
-    return f"{names} {'has' if len(systems) == 1 else 'have'} the highest {value} ({number})"
+    verb = "has" if len(leaders) == 1 else "have"
+    if leaders["estimate"].iloc[0] < highest:
+        return f"{names} {verb} the lowest {value} ({number}; lower is better)"
+    return f"{names} {verb} the highest {value} ({number})"
 
 
 def _doubts(facts: Facts, table: str, where: Where) -> str:
@@ -196,7 +197,9 @@ def _evaluators(study: Study, facts: Facts) -> Finding:
     if is_judged:
         dimension = facts.names(table, where, "dimension")
         relation = f"have a significant positive correlation with judgments of {dimension} over "
-        relation += "outputs (Spearman; Holm-adjusted over evaluators)"
+        turned = {study.sign(name) for name in facts.rows(table, where)["dimension"]} == {-1}
+        relation += "outputs (Spearman; Holm-adjusted over evaluators"
+        relation += "; sign-flipped, because lower is better)" if turned else ")"
     text = f"{facts.count(table, agree, among=where, of='evaluators')} {relation}"
     options: Any = {"template": "{evaluator} {number}", "order": "highest", "rest": "{n} others"}
     shown = where if facts.rows(table, {**where, **agree}).empty else {**where, **agree}
@@ -283,7 +286,7 @@ def judge_findings(
 
 def _agreement(facts: Facts, study: str, dimension: str, threshold: float | None) -> Finding | None:
     """Compare judges' accuracy with that of a constant judge."""
-    where: Where = {"system": ALL_SYSTEMS, "quantity": "accuracy"}
+    where: Where = {"system": ALL_SYSTEMS, "quantity": "accuracy", "estimate": ("defined", None)}
     options: Any = {"order": "highest", "rest": "lower for {n} others"}
     accuracies = facts.listing("agreement", '{number} for "{evaluator}"', where, **options)
     if not accuracies:

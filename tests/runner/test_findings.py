@@ -38,6 +38,12 @@ def test_a_clear_winner_is_named_and_equal_systems_are_inconclusive():
         "differ significantly (Holm-adjusted): 2 of 3. Intervals generalize to other items and "
         "other annotators."
     )
+    turned = study.replace(settings={**study.settings, "lower_is_better": ["quality"]})
+    compared = nb.compare_systems(turned)
+    lower = sentences(turned, {"systems": compared.systems, "pairs": compared.pairs})["systems"]
+    worst = compared.systems["system"].iloc[0]
+    assert worst != best and f", {worst} has the lowest adjusted mean (" in lower
+    assert "; lower is better) of 3 systems" in lower
     equal = sentences(*judged([0.0, 0.0, 0.0], n_annotators=3))
     assert "do not show which is best: none can be ruled out. Pairs" in equal["systems"]
     assert "(Holm-adjusted): 0 of 3. Intervals generalize to other items with" in equal["systems"]

@@ -45,7 +45,8 @@ def judge_agreement(
         of its judgments.
     threshold : float, optional
         The worst label, and the worst score, that pass. Default: .5 if judgments and scores are 0
-        or 1. Otherwise, scores and labels are compared as ordered values, without rates.
+        or 1. Otherwise, scores and labels are compared as ordered values, without rates; if some
+        are fractions, which are rarely equal, without accuracy and AC1.
     sampling : {"random", "other"}, optional
         How outputs were chosen for labels; adds ``corrected_pass_rate``. ``random``: as in
         `nlgbench.corrected_quality`. ``other``: in any other way, but the judge errs as often on
@@ -152,7 +153,10 @@ def _measure_systems(
         cluster = block["cluster"].to_numpy()
         share = partial(_estimate_share, cluster, confidence=confidence)
         is_labeled = ~np.isnan(label)
-        quantities = {"accuracy": share(score == label, is_labeled)}
+        rare = OK
+        if not is_binary and not (_are_whole(score) and _are_whole(label)):
+            rare = explain("fractions")
+        quantities = {"accuracy": share(score == label, is_labeled, missing=rare)}
         if is_binary:
             quantities = {
                 "true_positive_rate": share(score == 1, label == 1),
@@ -163,9 +167,11 @@ def _measure_systems(
         labels = label[is_labeled]
         values, counts = np.unique(labels, return_counts=True)
         most_frequent = values[counts.argmax()] if len(values) else np.nan
-        quantities["constant_accuracy"] = share(label == most_frequent, is_labeled)
+        quantities["constant_accuracy"] = share(label == most_frequent, is_labeled, missing=rare)
         paired = score[is_labeled], labels, cluster[is_labeled]
         quantities |= _estimate_coefficients(*paired, is_binary, confidence)
+        if rare:
+            quantities["gwet_ac1"] = _without(quantities["gwet_ac1"], rare)
         if is_binary:
             judged = share(score == 1, np.ones(len(score), dtype=bool))
             judged |= {"covers": OTHER_ITEMS, "status": explain("biased_rate") + judged["status"]}
@@ -176,19 +182,33 @@ def _measure_systems(
     return pd.DataFrame(rows)
 
 
-def _estimate_share(cluster: Ints, hit: Any, used: Any, confidence: float) -> _Row:
+def _are_whole(values: Floats) -> bool:
+    return bool((values[~np.isnan(values)] % 1 == 0).all())
+
+
+def _estimate_share(
+    cluster: Ints, hit: Any, used: Any, confidence: float, missing: Status = OK
+) -> _Row:
     """Estimate the share of hits among the outputs used."""
     clusters = clusters_of(cluster[used][:, None])
     addends = np.column_stack([hit[used], used[used]]).astype(np.float64)
     estimate, se = clusters.jackknife(addends, lambda sums: ratio(sums[..., 0], sums[..., 1]))
-    return _describe(share_interval(estimate, se, clusters, int(used.sum()), confidence), used)
+    interval = share_interval(estimate, se, clusters, int(used.sum()), confidence)
+    return _describe(interval, used, missing)
+
+
+def _without(row: _Row, missing: Status) -> _Row:
+    """Remove an estimate, for a reason."""
+    return (
+        row | dict.fromkeys(("estimate", "ci_low", "ci_high", "se"), np.nan) | {"status": missing}
+    )
 
 
 def _describe(interval: _Row, used: Any, missing: Status = OK) -> _Row:
     """Add the number of outputs, and what the interval generalizes to."""
     status = missing or Status(interval["status"], interval["reason"])
     if missing:
-        interval |= dict.fromkeys(("estimate", "ci_low", "ci_high", "se"), np.nan)
+        interval = _without(interval, missing)
     return interval | {"n": int(used.sum()), "covers": THESE_ANNOTATORS, "status": status}
 
 

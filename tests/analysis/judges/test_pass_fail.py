@@ -56,6 +56,10 @@ def test_ordered_values_have_weighted_kappa_and_a_threshold_makes_them_pass_or_f
     assert [*found.index] == ["accuracy", "constant_accuracy", "weighted_kappa", "gwet_ac1"]
     weighted = cohen_kappa_score(score, label, weights="quadratic")
     assert found.loc["weighted_kappa", "estimate"] == pytest.approx(weighted, abs=1e-12)
+    fractions = measure(judged(score + 0.25, label))
+    rare = fractions.index != "weighted_kappa"
+    assert fractions["status"][rare].eq("fractions").all()
+    assert fractions["estimate"][rare].isna().all()
     passed = measure(judged(score, label), threshold=4)
     same = measure(judged(1.0 * (score >= 4), 1.0 * (label >= 4)))
     pd.testing.assert_frame_equal(passed, same)
