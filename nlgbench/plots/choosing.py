@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from nlgbench.evaluators.names import kind, label, order
 from nlgbench.names import known
@@ -24,6 +25,7 @@ from nlgbench.plots.rows import (
     draw_estimates,
     draw_reference,
     label_rows,
+    mark,
     write_beside,
 )
 from nlgbench.plots.style import ACCENT, ESTIMATE, TWO_COLUMN
@@ -45,6 +47,7 @@ _EXPERIMENTS = {
     "early_stopping": "Early stopping",
     "overfitting": "Overfitting",
 }
+_BEST: dict[str, Any] = {"color": "black", "linewidth": 0.7, "linestyle": (0, (3, 2))}
 
 
 @in_paper_style
@@ -84,7 +87,7 @@ def plot_training(
     >>> table = pd.DataFrame({"evaluator": "bleu", "progress": [0.5, 1], "estimate": [0.1, 0.2]})
     >>> picked = pd.DataFrame({"evaluator": ["bleu"], "progress": [1.0]})
     >>> plot_training(table.assign(ci_low=None, ci_high=None), picked).alt.split(". ")[1]
-    'Checkpoints selected, by progress: BLEU at 1'
+    'Checkpoints selected, by progress: BLEU at 1.'
     """
     needed = "evaluator progress:float estimate:float ci_low:float ci_high:float confidence:float?"
     curves = read_table(curves, needed, "curves have")
@@ -102,11 +105,15 @@ def plot_training(
     if ax is None:
         axes[0].figure.supxlabel("Share of training", fontsize=8)
     picked = chosen.set_index("evaluator")["progress"]
+    handles = [mark("selected checkpoint", "o", ACCENT, face="none", markersize=7)]
+    if truth is not None:
+        handles.append(Line2D([], [], label="best checkpoint by true quality", **_BEST))
+    axes[0].figure.legend(handles=handles, loc="outside upper right", ncols=2)
     for panel, (name, title) in zip(axes, titles.items(), strict=True):
         _draw_curve(panel, curves[curves["evaluator"] == name], picked.get(name, np.nan))
         best = np.nan if truth is None else picked.get(truth, np.nan)
         if np.isfinite(best):
-            panel.axvline(best, color="black", linewidth=0.7, linestyle=(0, (3, 2)), zorder=1)
+            panel.axvline(best, zorder=1, **_BEST)
         panel.set_title(title, loc="left", fontsize=7)
         if name.startswith("comparator"):
             draw_reference(panel, 0, upright=True)
@@ -115,9 +122,7 @@ def plot_training(
     picked = picked.dropna()
     texts = "; ".join(f"{titles[name]} at {picked[name]:g}" for name in titles if name in picked)
     alt = "Each evaluator's values in one training run. Checkpoints selected, by progress: "
-    notes = f"{describe_nested(curves)} Circle: selected checkpoint.".strip()
-    notes += "" if truth is None else " Dashed line: best checkpoint by true quality."
-    return as_drawing(axes, data, f"{alt}{texts or 'none'}.", notes)
+    return as_drawing(axes, data, f"{alt}{texts or 'none'}.", describe_nested(curves))
 
 
 def _draw_curve(ax: Axes, rows: pd.DataFrame, picked: float) -> None:
@@ -188,9 +193,10 @@ def plot_choices(table: pd.DataFrame, *, ax: Axes | Sequence[Axes] | None = None
         texts.append(f"{title}: {choices}" if title else choices)
     data = table.assign(evaluator=table["evaluator"].map(label))
     alt = f"Regret of choices, and how often they are best. {'. '.join(texts)}."
-    baseline = any(kind(name) == "Baselines" for name in names)
-    notes = f"{describe_nested(table)}{' Open marks: baselines.' * baseline}"
-    return as_drawing(axes, data, alt, notes.strip())
+    if any(kind(name) == "Baselines" for name in names):
+        handles = [mark("evaluator", "o", ESTIMATE), mark("baseline", "o", ESTIMATE, face="white")]
+        axes[0].figure.legend(handles=handles, loc="outside upper right", ncols=2)
+    return as_drawing(axes, data, alt, describe_nested(table))
 
 
 #: Rows from the top: learned evaluators by training data, then the others.
@@ -222,9 +228,8 @@ def _draw_choices(ax: Axes, table: pd.DataFrame, names: list[str]) -> list[str]:
     write_beside(ax, title, [(names.index(name), text) for name, text in cells.items()], x=1.1)
     with_regret = set(table.loc[table["measure"] == "regret", "evaluator"])
     for name in regret.loc[regret["estimate"].isna(), "evaluator"]:
-        if name in with_regret:
-            style: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "center"}
-            ax.text(0.5, names.index(name), "undefined", va="center", fontsize=7, **style)
+        style: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "center"}
+        ax.text(0.5, names.index(name), "undefined", va="center", fontsize=7, **style)
     label_rows(ax, [label(name) for name in names], ruled=True)
     return [
         f"{label(name)} {two_decimals(value)}, {wins.get(name, 'not counted')}"

@@ -34,7 +34,7 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     Returns
     -------
     Drawing
-        Power against the number of items; a star is the cheapest design with the planned power.
+        Power against the number of items; a ring is the cheapest design with the planned power.
 
     Raises
     ------
@@ -62,10 +62,9 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     cheapest = designs.iloc[0] if len(designs) else {"n_annotators": np.nan}
     for n, (number, rows) in enumerate(groups):
         rows = rows.sort_values("n_items")
-        color = ACCENT if number == cheapest["n_annotators"] else ESTIMATE
-        label = f"{number:g}" if number else None
+        label = f"{number:g} annotators" if number else None
         dashes = LINES[n % len(LINES)]
-        ax.plot(rows["n_items"], rows["power"], label=label, color=color, linestyle=dashes)
+        ax.plot(rows["n_items"], rows["power"], label=label, color=ESTIMATE, linestyle=dashes)
         known_power = rows[["power", "n_items"]].dropna()
         named = known_power.iloc[[0, -1][: len(known_power)]].itertuples(index=False)
         ends = " and ".join(f"{power:.2f} at {n_items:g}" for power, n_items in named)
@@ -79,13 +78,14 @@ def plot_plan(plan: StudyPlan | pd.DataFrame, *, ax: Axes | None = None) -> Draw
     ax.set_ylabel("Power")
     notes = f"Horizontal line: a power of {_TARGET:g}."
     if len(designs):
-        star: dict[str, Any] = {"color": ACCENT, "markersize": 9, "zorder": 4}
-        ax.plot(cheapest["n_items"], cheapest["power"], "*", **star)
-        notes += f" Star: the cheapest design with a power of {cheapest['power']:.2f} has "
+        ring: dict[str, Any] = {"color": ACCENT, "markerfacecolor": "none", "zorder": 4}
+        ring["label"] = "cheapest design"
+        ax.plot(cheapest["n_items"], cheapest["power"], "o", **ring)
+        notes += f" Ring: the cheapest design with a power of {cheapest['power']:.2f} has "
         notes += f"{cheapest['n_items']:g} items and {cheapest['n_annotators']:g} annotators, "
         notes += f"{cheapest['n_votes']:g} of them per output or pair."
-    if any(number for number, _ in groups):
-        legend_above(ax, title="Annotators", title_fontsize=7, ncols=5, alignment="left")
+    if ax.get_legend_handles_labels()[0]:
+        legend_above(ax)
     condition = f" for {plan.question}" if isinstance(plan, StudyPlan) else ""
     votes = curve.get("n_votes", pd.Series(dtype=float)).dropna().unique()
     if len(votes) == 1:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from nlgbench.analysis.people import SystemComparison
 from nlgbench.analysis.ratings.rating import Ratings
@@ -23,6 +24,7 @@ from nlgbench.plots.rows import (
     has_interval,
     is_doubtful,
     label_rows,
+    mark,
     name_source,
 )
 from nlgbench.plots.style import ESTIMATE, ONE_COLUMN, TWO_COLUMN, line_look
@@ -288,15 +290,24 @@ def plot_convergence(
             style |= {"linestyle": "none", "mfc": "white", "markersize": 4.5}
             ax.plot(x_final, final[system], **style, clip_on=False)
     ax.set(xlabel="Games", ylabel="Rating")
-    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), borderaxespad=0.3, handlelength=3)
+    entries = ax.get_legend_handles_labels()[0]
+    if len(names) > len(lines):
+        entries.append(Line2D([], [], color="#BBBBBB", linewidth=0.5, label="other systems"))
+    if len(final):
+        entries.append(mark("rating from all games", "o", ESTIMATE, face="white"))
+    legend: dict[str, Any] = {
+        "loc": "center left",
+        "bbox_to_anchor": (1, 0.5),
+        "borderaxespad": 0.3,
+    }
+    ax.legend(handles=entries, handlelength=3, **legend)
     alt = f"Ratings of {counted(len(names), 'system')} after each of "
     alt += f"{counted(history['game'].max(), 'game')}."
     notes = "Bands: one deviation on each side."
-    notes += " Gray: the other systems." if len(names) > len(lines) else ""
     if len(final):
         texts = [f"{text} {final[name]:.0f}" for name, text in names.items() if name in final]
         alt += f" Ratings after all games: {', '.join(texts)}."
-        notes += " The games of one tournament are drawn with replacement; open marks are ratings "
-        notes += "after all games, each used once."
+        notes += " The games of one tournament are drawn with replacement, and once each "
+        notes += "for ratings from all games."
         history = history.assign(after_all_games=history["system"].map(final))
     return as_drawing(ax, history, alt, notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -61,11 +62,16 @@ def plot_reliability(
     width = ONE_COLUMN if len(groups) == 1 else TWO_COLUMN
     panels = axes_for(ax, width, 2.7, n=len(groups), columns=len(groups), sharey=True)
     for panel, (name, rows) in zip(panels, groups.items(), strict=True):
-        panel.set_title(_draw_diagram(panel, rows, name), loc="left")
+        _draw_diagram(panel, rows)
+        panel.set_title(name, loc="left")
         panel.set_xlabel("Predicted probability")
     panels[0].set_ylabel("Observed share")
-    if len(panels[0].get_legend_handles_labels()[0]):
-        panels[0].legend(loc="upper left")
+    drawn = table.reindex(columns=["probability", "estimate", "ci_low"])
+    limits = (np.floor(10 * np.nanmin(drawn)) / 10 - 0.02, 1.02)
+    for panel in panels:
+        panel.set(xlim=limits, ylim=limits, aspect="equal")
+    entries = panels[0].get_legend_handles_labels()
+    panels[0].figure.legend(*entries, loc="outside upper right", ncols=2)
     errors = ""
     if "ece" in table and "stage" in table:
         stages = table.assign(listener=listeners).drop_duplicates(["listener", "stage"])
@@ -74,15 +80,14 @@ def plot_reliability(
             for row in stages.dropna(subset="ece").itertuples()
         )
         errors += "."
-    alt = "Reliability diagram: how often listeners are right, by predicted probability." + errors
-    notes = "Diagonal: perfect calibration."
+    alt = "Reliability diagram: how often listeners are right, by predicted probability."
+    notes = f"Diagonal: perfect calibration.{errors}"
     notes += f" {describe_nested(table)}" if "ci_low" in table else ""
     return as_drawing(panels, table, alt, notes)
 
 
-def _draw_diagram(ax: Axes, table: pd.DataFrame, title: str) -> str:
-    """Draw a line per stage, and return the title with the calibration errors."""
-    errors = []
+def _draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
+    """Draw a line per stage."""
     stages = table["stage"].astype(str) if "stage" in table else pd.Series("", table.index)
     names = list(dict.fromkeys(stages))
     ax.plot([0, 1], [0, 1], color="#777777", linewidth=0.6, zorder=1)
@@ -90,7 +95,6 @@ def _draw_diagram(ax: Axes, table: pd.DataFrame, title: str) -> str:
         rows = table[stages == stage].dropna(subset=["probability", "estimate"])
         rows = rows.sort_values("probability")
         style = line_look(n)
-        errors += [f"{rows['ece'].iloc[0]:.3f} {stage}"] if "ece" in rows and len(rows) else []
         points = rows["probability"], rows["estimate"]
         ax.plot(
             *points, label=legend_label(stage) if stage else None, markersize=3.5, zorder=3, **style
@@ -98,6 +102,3 @@ def _draw_diagram(ax: Axes, table: pd.DataFrame, title: str) -> str:
         if {"ci_low", "ci_high"} <= set(rows.columns):
             marks = {"color": style["color"], "marker": ""}
             draw_estimates(ax, rows["probability"], rows, upright=True, **marks)
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-    start = f"{title}: calibration" if title else "Calibration"
-    return f"{start}\nerror {', '.join(errors)}" if errors else title

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from nlgbench.analysis.betting import e_values
 from nlgbench.analysis.planning import Sequential
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style, legend_label
+from nlgbench.plots.rows import legend_above
 from nlgbench.plots.style import ACCENT, ONE_COLUMN
 
 
@@ -41,10 +42,11 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     """
     stops, path = result.stops, result.path
     row = stops.sort_values(["stopped_at", "p_adjusted"], kind="stable").iloc[0]
-    axes = axes_for(ax, ONE_COLUMN, 3.6, n=2, sharex=True, height_ratios=[3, 2])
+    line = 1 / (1 - result.confidence)
+    axes = axes_for(ax, ONE_COLUMN, 3.8, n=2, sharex=True, height_ratios=[3, 2])
     above, below = axes
     name = f"{row['system']} against {row['opponent']}".replace("_", " ")
-    labels = {"found": "significant", "not": "undecided"}
+    labels = {"found": "significant", "not": "undecided", "stop": "stopping time"}
     paths = path.groupby(["system", "opponent"], sort=False)
     for system, opponent, stopped_at in zip(
         stops["system"], stops["opponent"], stops["stopped_at"], strict=True
@@ -63,15 +65,14 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
             style["label"] = labels.pop("not", None)
         above.plot(n_blocks, e, **style)
         if significant:
-            n = int(stopped_at)
-            above.plot(n, e[n], "o", color=style["color"], markersize=2.5, zorder=3)
-    line = 1 / (1 - result.confidence)
+            stop = {"label": labels.pop("stop", None), "color": style["color"], "zorder": 3}
+            above.plot(stopped_at, line, "|", markersize=7, **stop)
     above.axhline(line, color="black", linewidth=0.7, linestyle="--", zorder=2)
     above.set_yscale("log")
     axes_width = above.get_yaxis_transform()
     above.text(1.01, line, f"{line:.3g}", transform=axes_width, va="center", fontsize=7)
     above.set_ylabel("e-value" if len(stops) == 1 else "e-value (e-Holm)")
-    above.legend(loc="upper left", frameon=False, fontsize=7)
+    legend_above(above)
     rows = paths.get_group((row["system"], row["opponent"]))
     band: dict[str, Any] = {"color": ACCENT, "alpha": 0.2, "linewidth": 0, "step": "post"}
     is_consistent = rows["lower"] <= rows["upper"]
@@ -80,7 +81,7 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
     below.axhline(0, color="black", linewidth=0.7, zorder=1)
     if np.isfinite(row["stopped_at"]):
         below.axvline(row["stopped_at"], color="black", linewidth=0.6, linestyle=":", zorder=1)
-    below.set_ylabel("Running mean,\nconfidence sequence")
+    below.set_ylabel("Mean difference,\nconfidence sequence")
     below.set_xlabel("Blocks")
     below.set_xlim(0, rows["block"].max())
     n_significant = int(stops["stopped_at"].notna().sum())
@@ -91,6 +92,6 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
         f"E-values of {len(stops)} pair{'s' if len(stops) > 1 else ''} after each of "
         f"{rows['block'].max()} blocks; {n_significant} significant (e-Holm). {name}: {verdict}."
     )
-    notes = f"Dashed: threshold of a significant e-value, {line:.3g}; dots: where pairs reach it. "
+    notes = f"Dashed: threshold of a significant e-value, {line:.3g}; ticks: where pairs reach it. "
     notes += f"Below: {name}, with its {result.confidence:.0%} confidence sequence (band)."
     return as_drawing(axes, path, alt, notes)

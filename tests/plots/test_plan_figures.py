@@ -23,9 +23,9 @@ def test_plans_are_drawn_as_they_come():
     stated = {"system x item": 0.5, "system x annotator": 0.05, "rest": 1.0}
     drawn = nb.plot_plan(nb.plan_study(stated, difference=0.3))
     assert len(drawn.data) == 16
-    (star,) = (line for line in drawn.axes[0].lines if line.get_marker() == "*")
-    assert star.get_color() in [line.get_color() for line in drawn.axes[0].lines if line != star]
+    (ring,) = (line for line in drawn.axes[0].lines if line.get_marker() == "o")
+    assert ring.get_label() == "cheapest design"
     effect = "difference of 0.3 between two means, in points"
-    assert effect in drawn.alt and "Star: the cheapest design with a power of 0.8" in drawn.notes
+    assert effect in drawn.alt and "Ring: the cheapest design with a power of 0.8" in drawn.notes
     blocked = nb.plan_study(stated, difference=0.3, design="blocked", n_votes=3)
     assert " with 3 annotators per output or pair by number" in nb.plot_plan(blocked).alt

@@ -15,9 +15,8 @@ def test_paths_cross_the_line_where_the_verdict_falls(found):
     drawn = nb.plot_sequential(found)
     above, below = drawn.axes
     stops = found.stops.set_index(["system", "opponent"])
-    dots = [line for line in above.lines if line.get_marker() == "o"]
-    assert [dot.get_xdata()[0] for dot in dots] == stops["stopped_at"].dropna().tolist()
-    assert all(dot.get_ydata()[0] >= 20 for dot in dots)
+    ticks = [line for line in above.lines if line.get_marker() == "|"]
+    assert [tick.get_xdata()[0] for tick in ticks] == stops["stopped_at"].dropna().tolist()
     first = stops["stopped_at"].idxmin()
     own = found.path[(found.path["system"] == first[0]) & (found.path["opponent"] == first[1])]
     assert below.lines[0].get_ydata() == pytest.approx(own["estimate"].to_numpy(), nan_ok=True)
