@@ -11,6 +11,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from nlgbench.analysis.people import SystemComparison
 from nlgbench.analysis.ratings.rating import Ratings
@@ -144,9 +145,9 @@ def plot_win_rates(
     Returns
     -------
     Drawing
-        Each cell is the percentage of comparisons that the row's system wins against the column's,
+        Each shade is the percentage of comparisons that the row's system wins against the column's,
         or of pairs of judgments in which it is judged better; ties count half. Significant cells
-        are bold; pairs without comparisons are gray. At most 20 systems are drawn, the best.
+        have a dot; pairs without comparisons are gray. At most 20 systems are drawn, the best.
 
     Raises
     ------
@@ -174,43 +175,49 @@ def plot_win_rates(
     n_systems, names = len(names), names[:_MOST]
     table = table[table["system"].isin(names) & table["opponent"].isin(names)]
     labels = spaced(names)
-    is_few, longest = len(names) <= _FEW, max(map(len, labels.values()))
-    height = 2.0 + 0.06 * longest if is_few else 1.6 + 0.21 * len(names)
-    is_small = is_few and longest <= _SHORT  # long names leave no room for cells in one column
-    (ax,) = axes_for(ax, *((ONE_COLUMN, 3.0) if is_small else (TWO_COLUMN, min(9.0, height))))
+    # Numbers stand for names below the columns, where names would have to be vertical.
+    ticks = [f"{label} ({n})" for n, label in enumerate(labels.values(), 1)]
+    is_small = len(names) <= _FEW and max(map(len, ticks)) <= _SHORT
+    (ax,) = axes_for(ax, ONE_COLUMN if is_small else TWO_COLUMN, 1.4 + 0.15 * len(names))
     verdicts = table.get("verdict", pd.Series("", table.index)).fillna("")
-    table = table.assign(bold=verdicts.str.startswith(("better", "worse")))
+    table = table.assign(significant=verdicts.str.startswith(("better", "worse")))
     # Each pair has one cell, in the row of its better system.
     ranks = table[["system", "opponent"]].map(names.index)
     upper = table[ranks["system"] < ranks["opponent"]]
-    cells: dict[str, Any] = {"index": names[:-1], "columns": names[1:]}
-    values, bold = (
-        upper.pivot(index="system", columns="opponent", values=column).reindex(**cells)
-        for column in (value, "bold")
-    )
-    text_style = {"color": "black", "fontsize": 7}
-    # Darker colors would make black numbers unreadable.
-    style = {"cmap": "PuOr", "vmin": -30, "vmax": 130, "linewidths": 0.5, "cbar": False}
-    style |= {"annot": True, "fmt": ".0f", "annot_kws": text_style}
-    n_earlier, ticks = len(ax.texts), list(labels.values())
+    values = upper.pivot(index="system", columns="opponent", values=value)
+    values = 100 * values.reindex(index=names, columns=names[1:])
     missing = values.isna() & np.triu(np.ones(values.shape, dtype=bool))
     ax.pcolormesh(np.where(missing, 1.0, np.nan), cmap="Greys", vmin=0, vmax=4)
-    sns.heatmap(100 * values, ax=ax, xticklabels=ticks[1:], yticklabels=ticks[:-1], **style)
-    for text, is_bold in zip(ax.texts[n_earlier:], bold.to_numpy()[values.notna()], strict=True):
-        text.set_fontweight("bold" if is_bold else "normal")
+    reach = np.nanmax(abs(values.to_numpy() - 50), initial=10)
+    # Darker colors would hide the dots.
+    style: dict[str, Any] = {
+        "cmap": "PuOr",
+        "vmin": 50 - 1.4 * reach,
+        "vmax": 50 + 1.4 * reach,
+        "cbar": False,
+    }
+    style |= {"xticklabels": range(2, len(names) + 1), "yticklabels": ticks, "linewidths": 0.5}
+    sns.heatmap(values, ax=ax, **style)
+    bar = ax.figure.colorbar(ax.collections[-1], ax=ax, pad=0.02)
+    bar.ax.set_ylim(50 - reach, 50 + reach)
+    bar.outline.set_visible(False)
+    dots = ranks[table["significant"]].query("system < opponent")
+    ax.plot(dots["opponent"] - 0.5, dots["system"] + 0.5, "o", color="black", markersize=2.2)
+    handles: list[Any] = [mark("significant", "o", "black", markersize=2.2)] * bool(len(dots))
+    handles += [Patch(color="#CCCCCC", label="no comparisons")] * bool(missing.any(axis=None))
+    if handles:
+        ax.legend(handles=handles, loc="lower left")
     noun = "score" if source else "judgment"
     verb = "is judged better than" if noun == "judgment" else "scores better than"
     verb = "wins against" if value == "estimate" else verb
-    ax.set(xlabel="Opponent", ylabel="System")
-    ax.tick_params(axis="x", length=0, rotation=90)
-    ax.tick_params(axis="y", length=0, rotation=0)
+    ax.set(xlabel="Opponent", ylabel="")
+    ax.tick_params(length=0, rotation=0)
+    bar.set_label("Wins (%)" if value == "estimate" else "Judged better (%)")
     units = "comparisons" if value == "estimate" else f"pairs of {noun}s"
-    notes = f"Cells: percentage of {units} in which the row's system {verb} the column's. Ties"
+    notes = f"Shades: percentage of {units} in which the row's system {verb} the column's. Ties"
     if table.get("orders", pd.Series("")).eq("tie").any():
         notes += ", and pairs that the judge decides differently in the two orders,"
     notes += " count half."
-    notes += " Bold: significant." if table["bold"].any() else ""
-    notes += " Gray: no comparisons." if missing.any(axis=None) else ""
     notes += f" The {len(names)} best of {n_systems} systems." if n_systems > len(names) else ""
     criterion = "mean win rate" if value == "estimate" else f"mean {noun}"
     listed = f"Best first, by {criterion}" if order is None else "From the top"
@@ -222,13 +229,15 @@ def plot_win_rates(
     pairs = table[~sides.duplicated()]
     if n_tested := verdicts[pairs.index].ne("").sum():
         differences = "Significant" if value == "estimate" else "Significant differences of means"
-        alt += f" {differences}: {pairs['bold'].sum()} of {counted(n_tested, 'pair')} tested."
+        alt += (
+            f" {differences}: {pairs['significant'].sum()} of {counted(n_tested, 'pair')} tested."
+        )
     if n_undefined := pairs[value].isna().sum():
         alt += f" Undefined: {counted(n_undefined, 'pair')}."
     if source:
         ax.set_title(textwrap.fill(source, 34), loc="left")
         alt = f"{source}: {alt}"
-    return as_drawing(ax, table.drop(columns="bold"), alt, notes)
+    return as_drawing(ax, table.drop(columns="significant"), alt, notes)
 
 
 @in_paper_style
