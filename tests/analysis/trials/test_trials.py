@@ -259,4 +259,4 @@ def test_labels_are_nested_and_held_out_systems_are_not_learned_from(splits, tri
     assert row["estimate"] == pytest.approx(0.55) and row["n"] == 2 and row["n_used"] == 20
     assert 0 < row["ci_low"] < 0.55 < row["ci_high"] < 1
     assert labels._share(pd.Series([2.0, -1.0, 0.0, 0.0, 1.0, np.nan])) == 0.6
-    assert len(plot_label_curve(curve).axes) == 1
+    assert len(plot_label_curve(curve).axes) == 2
