@@ -381,9 +381,9 @@ def _matched(report: Report) -> list[str]:
 
 def _read_as(report: Report) -> str:
     """Explain the differences, intervals, p and verdicts."""
-    tested = report.pairs.dropna(subset="p")
-    n_tests = int((tested["group"] == "").sum())
-    n_within = len(tested) - n_tests
+    tests = report.pairs.dropna(subset="p")
+    n_tests = int((tests["group"] == "").sum())
+    n_within = len(tests) - n_tests
     numbers = counted(n_tests, "comparison") + f", and {n_within} within groups" * bool(n_within)
     adjusted = f"p is adjusted for {numbers} (Holm); " * (max(n_tests, n_within) > 1)
     text = (

@@ -287,8 +287,10 @@ def legible(table: pd.DataFrame) -> pd.DataFrame:
         groups = (rows for _, rows in table.groupby("comparator", sort=False))
         table = pd.concat(rows.sort_values("estimate", ascending=False) for rows in groups)
     for name in table:
-        if str(name).startswith("evaluator") and all(isinstance(x, str) for x in table[name]):
-            table[name] = ["annotators" if x == "people" else label(x) for x in table[name]]
+        if str(name).startswith("evaluator") and all(isinstance(cell, str) for cell in table[name]):
+            table[name] = [
+                "annotators" if cell == "people" else label(cell) for cell in table[name]
+            ]
     return table
 
 

@@ -65,7 +65,9 @@ def gather(out: Path) -> list[str]:
         for file in out.glob(f"{runs.RECOMPUTED}.*"):
             file.unlink()
     twice = ledger.loc[doubled, "claim_id"]
-    return problems + [f"two notebooks record {x!r}; the first one's value is kept" for x in twice]
+    return problems + [
+        f"two notebooks record {name!r}; the first one's value is kept" for name in twice
+    ]
 
 
 def recomputed(ledger: pd.DataFrame) -> Drawing | None:

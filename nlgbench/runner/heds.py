@@ -67,7 +67,8 @@ def datasheet(study: Study, *, confidence: float = 0.95) -> pd.DataFrame:
     if study.preferences is not None:
         for dimension in map(str, study.preferences["dimension"].unique()):
             criteria[f"{dimension} (votes)"] = _voted(study, dimension, confidence)
-    frames = [pd.DataFrame(x, columns=["question", "answer", "reason"]) for x in criteria.values()]
+    columns = ["question", "answer", "reason"]
+    frames = [pd.DataFrame(answers, columns=columns) for answers in criteria.values()]
     table = pd.concat(frames, keys=list(criteria), names=["criterion"]).reset_index("criterion")
     table = table[["question", "criterion", "answer", "reason"]].reset_index(drop=True)
     order = table["question"].str.split(".").map(lambda numbers: [*map(int, numbers)])

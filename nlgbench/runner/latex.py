@@ -189,13 +189,13 @@ def tables(folder: Folder) -> dict[str, str]:
         elif table.is_keyed:
             columns = {*table.frame} - {"metric"}  # which a coefficient determines
             printed = [name for name in (*table.keys, *_PRINTED) if name in columns]
-            rows = _spread(readable(legible(table.frame[printed])))
+            rows = _widen(readable(legible(table.frame[printed])))
             if 1 < len(rows) <= _MOST_ROWS and rows.attrs["numbers"]:
                 texts[name] = _fitted(_layout(table, rows))
     return texts
 
 
-def _spread(rows: pd.DataFrame) -> pd.DataFrame:
+def _widen(rows: pd.DataFrame) -> pd.DataFrame:
     """Give each value of the last key a column of estimates, if few and without empty cells."""
     *keys, last = [*rows]
     if len(keys) < 2 or last != "estimate" or rows.duplicated(keys).any():
@@ -243,8 +243,8 @@ def figures_tex(folder: Folder) -> str:
     floats = []
     for n, figure in enumerate(folder.figures, 1):
         is_wide = int.from_bytes(figure.png[16:20], "big") > _COLUMN_PIXELS
-        place = rf"\nlgpath ../{figure.path.relative_to(folder.path).as_posix()}"
-        text = rf"\centering\includegraphics{{{place}}}\caption{{{escape(figure.caption)}}}"
+        path = rf"\nlgpath ../{figure.path.relative_to(folder.path).as_posix()}"
+        text = rf"\centering\includegraphics{{{path}}}\caption{{{escape(figure.caption)}}}"
         name = "figure*" if is_wide else "figure"
         text = rf"\begin{{{name}}}{text}\label{{fig:{figure.run}-{figure.name}}}\end{{{name}}}"
         floats.append(text + r"\clearpage" * (n % 10 == 0))

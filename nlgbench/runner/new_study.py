@@ -134,7 +134,8 @@ def place_of(
     if len(paths) > 1 or first.is_file() or file_types.guess(first) or glob.has_magic(paths[0]):
         return out or first.parent, [Path(path) for path in paths]
     if first.is_dir() and not (first / "outputs.csv").is_file():
-        paths_in = sorted(x for x in first.iterdir() if x.suffix == ".eval" or file_types.guess(x))
+        contained = sorted(first.iterdir())
+        paths_in = [path for path in contained if path.suffix == ".eval" or file_types.guess(path)]
         patterns = itertools.chain(*(shape.files for shape in formats.FORMATS.values()))
         logs = [first / name for name in patterns if "/" in name and any(first.glob(name))]
         return first, logs or find_logs(paths_in)[1] or paths_in

@@ -304,7 +304,10 @@ class Record:
         ledger = self._ledger()
         written = [finding for finding in findings if finding]
         of_data = ", ".join(filter(None, [context["study"] * bool(context["data"]), self.source]))
-        written = [replace(x, sentence=f"{x.sentence[:-1]} ({of_data}).") for x in written]
+        written = [
+            replace(finding, sentence=f"{finding.sentence[:-1]} ({of_data}).")
+            for finding in written
+        ]
         written += [finding] if (finding := self._count_numbers(ledger)) else []
         for failure in self._failed:
             sentence = "The section {section} failed: {error}".format_map(failure)
@@ -325,7 +328,7 @@ class Record:
         numbers["paper"] = numbers["paper"].replace(CITED)
         self.table(numbers, "printed_numbers")
         count, outcomes = self.facts.count, sorted({*numbers["outcome"]}, key=OUTCOMES.index)
-        counts = [f"{x} {count('printed_numbers', {'outcome': x})}" for x in outcomes]
+        counts = [f"{name} {count('printed_numbers', {'outcome': name})}" for name in outcomes]
         total = count("printed_numbers", of="printed numbers")
         papers = self.facts.names("printed_numbers", column="paper")
         text = f"Numbers printed by {papers} ({total}), by outcome: {', '.join(counts)}."

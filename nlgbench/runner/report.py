@@ -178,8 +178,8 @@ def _answer(run: Run) -> dict[str, Any]:
         parts = [*findings.loc[is_source, "data"], *findings.loc[is_source, "subject"]]
         answer["about"] = " · ".join([day, *filter(None, parts)]) + "."
     doubts = _rows(run, _DOUBTS).get("could change a conclusion", ())
-    told = " ".join(answer["findings"][:3])
-    answer["doubts"] = [_ADVICE.sub(".", text) for text in doubts if text not in told]
+    first_three = " ".join(answer["findings"][:3])
+    answer["doubts"] = [_ADVICE.sub(".", text) for text in doubts if text not in first_three]
     # The first finding, up to the sentence with its first estimate.
     answer["short"] = re.sub(r"^(.*?\[.*?\.) [A-Z].*", r"\1", " ".join(answer["findings"][:1]))
     return answer

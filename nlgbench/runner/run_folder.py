@@ -44,11 +44,11 @@ class Figure:
         text = " ".join(self.alt.removesuffix(source).split())
         # A word with capital letters may be an abbreviation: Acme Inc.
         first = re.match(r".*?(?:\b[a-z]\w*|[)\]])\.(?= |$)", text)
-        shown = first[0] if first else text
-        if len(shown) > _LONG:
+        sentence = first[0] if first else text
+        if len(sentence) > _LONG:
             # Up to a colon that is not within parentheses.
-            shown = re.split(r": (?![^(]*\))", shown)[0].removesuffix(".") + "."
-        return " ".join(filter(None, [shown, self.notes, source]))
+            sentence = re.split(r": (?![^(]*\))", sentence)[0].removesuffix(".") + "."
+        return " ".join(filter(None, [sentence, self.notes, source]))
 
     @property
     def png(self) -> bytes:
@@ -146,9 +146,9 @@ def read_runs(path: Path) -> Folder:
         (folder.name.partition("@")[0], manifest["parameters"].get("study")): folder
         for folder, manifest in of_studies or in_order
     }
-    shown = [(folder, manifest) for folder, manifest in done if folder in newest.values()]
+    chosen = [(folder, manifest) for folder, manifest in done if folder in newest.values()]
     recorded, unreadable = [], {}
-    for folder, manifest in shown:
+    for folder, manifest in chosen:
         try:
             recorded.append(_run(folder, manifest))
         except Exception as error:  # whatever is wrong with one run, the others are shown
@@ -161,7 +161,7 @@ def read_runs(path: Path) -> Folder:
         recorded,
         [folder.name for folder, _ in done if folder not in newest.values()],
         sorted(folder.name for folder in path.glob("*.failed") if (folder / runs.FAILED).is_file()),
-        ledger[ledger["run"].isin([runs.run_of(run) for run, _ in shown])].reset_index(drop=True),
+        ledger[ledger["run"].isin([runs.run_of(run) for run, _ in chosen])].reset_index(drop=True),
         unreadable,
     )
 

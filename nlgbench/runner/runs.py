@@ -443,8 +443,8 @@ def take_read(folder: Path, study: str | None) -> dict[str, str]:
     if not log.is_file():
         return hashes
     # The package knows the hashes of released files and of published numbers.
-    known = (folder, cache.cache_dir(), published_dir())
-    excluded = tuple(f"{path.absolute()}{os.sep}" for path in known)
+    hashed = (folder, cache.cache_dir(), published_dir())
+    excluded = tuple(f"{path.absolute()}{os.sep}" for path in hashed)
     for line in log.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         path = os.path.normpath(entry["path"])

@@ -43,7 +43,9 @@ def missing_words(cells: Iterable[str]) -> list[str]:
     """List the cells that mean a missing value, such as N/A or a dash, but are not empty."""
     wordy = [cell for cell in dict.fromkeys(cells) if cell.strip() and not re.search(r"\d", cell)]
     plain = {cell: plain_words(cell) for cell in wordy}
-    return [x for x in wordy if plain[x] in _MISSING or _MISSING_FORM.fullmatch(plain[x])]
+    return [
+        cell for cell in wordy if plain[cell] in _MISSING or _MISSING_FORM.fullmatch(plain[cell])
+    ]
 
 
 def empty_missing(cells: pd.Series, missing: Iterable[str]) -> pd.Series:

@@ -575,8 +575,9 @@ def _id_columns(source: Guess, *kinds: str) -> list[str]:
     names = [name for name in names if not column_names.has_word(name, _RECORDED)]
     cells = {name: source.frame[name] for name in names}
     n_values = {name: len(cells[name].unique()) for name in names}
-    names = [x for x in names if n_values[x] > 1 and cells[x].str.strip().ne("").all()]
-    names = [x for x in names if not cells[x].str.fullmatch(r"-?\d*\.\d+").any()]
+    names = [name for name in names if n_values[name] > 1]
+    names = [name for name in names if cells[name].str.strip().ne("").all()]
+    names = [name for name in names if not cells[name].str.fullmatch(r"-?\d*\.\d+").any()]
     return sorted(names, key=lambda name: (source.kind(name) == "number", -n_values[name]))
 
 
@@ -731,7 +732,7 @@ def _guess_measures(source: Guess, value: str | None) -> tuple[Any, list[str]]:
         source.doubt("value", "no column names systems; these may be dimensions")
     elif rule == "scores":
         telling = _QUALITIES | _WORDS["people"]
-        judged = [x for x in numbers if _words(x) & telling or source.kind(x) == "list"]
+        judged = [name for name in numbers if _words(name) & telling or source.kind(name) == "list"]
         scores, numbers = [*scores, *(name for name in numbers if name not in judged)], judged
     if rule in ("unread", "systems"):
         numbers = []

@@ -83,8 +83,8 @@ def split(
     theirs = {"annotator_id": rater, "value": "score"}  # our columns for models' answers
     entries: dict[str, Any] = {}
     for key in ("columns", "constants", "only", "values"):
-        kept = {our: entry for our, entry in spec.get(key, {}).items() if our not in _PEOPLES}
-        entries[key] = {theirs.get(our, our): entry for our, entry in kept.items()}
+        lines = {our: entry for our, entry in spec.get(key, {}).items() if our not in _PEOPLES}
+        entries[key] = {theirs.get(our, our): entry for our, entry in lines.items()}
     entries["only"] |= machines
     entries["columns"][rater] = who = who or next(iter(machines))
     entries["constants"].pop(rater, None)

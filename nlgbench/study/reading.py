@@ -211,7 +211,8 @@ def read(
         is_first = source is sources[0] and not chosen.get("clusters")
         (notes if doubts is None else doubts).extend(source.grouping * is_first + source.pooled)
     if isinstance(missing := chosen.get("missing"), dict) and not problems:
-        names = dict.fromkeys(itertools.chain(*(x.file_columns for x in sources), _ANSWERS))
+        in_files = (source.file_columns for source in sources)
+        names = dict.fromkeys(itertools.chain(*in_files, _ANSWERS))
         lost = [name for name in missing if name not in names]
         problems += [f"settings: missing: {unknown(name, names)}" for name in lost]
     problems += [lack.replace("{tables}", ", ".join(tables)) for lack, tables in lacking.items()]
@@ -267,7 +268,11 @@ def _of_format(
         return {}, {}, []
     description["settings"].update({**shape.settings, **description["settings"]})
     if isinstance(shape, formats.Mapped):
-        rows_of = [file_types.read_rows(x, file_types.guess(x), problems=[])[0] for x in paths]
+        kinds = map(file_types.guess, paths)
+        rows_of = [
+            file_types.read_rows(path, kind, problems=[])[0]
+            for path, kind in zip(paths, kinds, strict=True)
+        ]
         specs = shape.specs(pd.concat(rows_of, ignore_index=True).fillna(""))
         if not specs:
             problems.append(
@@ -379,8 +384,12 @@ def _unread(paths: Sequence[Path]) -> list[str]:
     folders = {(path.parent, path.suffix) for path in paths}
     siblings = {path for folder, ending in folders for path in folder.glob(f"*{ending}")}
     unread = [path for path in sorted(siblings.difference(paths)) if path.is_file()]
-    columns = {path: header(path) for path in unread}
-    return [x.name for x in unread if any(2 * len(y & columns[x]) >= len(y) > 1 for y in heads)]
+    header_of = {path: header(path) for path in unread}
+    return [
+        path.name
+        for path, columns in header_of.items()
+        if any(2 * len(head & columns) >= len(head) > 1 for head in heads)
+    ]
 
 
 def some(names: Sequence[str]) -> str:
@@ -669,8 +678,8 @@ class _Source:
         for name, cells in skip.items():
             rows = rows[~rows[name].isin([cells] if isinstance(cells, str) else cells)]
         paths = self.opened.context["{path}"]
-        kept = {*paths[rows.index]}
-        lost = [path for path in paths.unique() if path not in kept]
+        with_rows = {*paths[rows.index]}
+        lost = [path for path in paths.unique() if path not in with_rows]
         defect = f"{self.location}: `{'skip' if skip else 'only'}` keeps no row of"
         self.problems += [f"{defect} {path}: correct its values." for path in lost]
         return rows
@@ -967,5 +976,5 @@ def declare_directions(raws: RawTables, settings: dict[str, Any]) -> None:
         frame = frame.assign(signature=declared.where(is_lower, signature).astype("str"))
         raws[table] = raws[table]._replace(frame=frame)
         moved = {*frame["evaluator"][is_lower]}
-        kept = [name for name in settings["lower_is_better"] if name not in moved]
-        settings["lower_is_better"] = kept
+        lower = settings["lower_is_better"]
+        settings["lower_is_better"] = [name for name in lower if name not in moved]

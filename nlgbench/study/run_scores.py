@@ -86,9 +86,10 @@ def read_runs(paths: Sequence[Path]) -> tuple[Study, list[str]]:
     outputs = study.outputs.join(outputs[extra].fillna("").astype(str))
     study = with_tables(study, outputs=outputs, settings={"extra": extra})
     notes = [f"{note} (records: {count:,})." for note, count in log.notes.items()]
-    unread = dict.fromkeys(x for table in tables for x in table.scored if x not in numbers_of)
+    columns = dict.fromkeys(name for table in tables for name in table.scored)
+    unread = [name for name in columns if name not in numbers_of]
     if unread:
-        notes.append(f"Columns without numbers are not compared: {some([*unread])}.")
+        notes.append(f"Columns without numbers are not compared: {some(unread)}.")
     return study, notes
 
 
@@ -191,7 +192,7 @@ def _read_columns(tables: Sequence[_Table]) -> dict[str, dict[str, float | None]
     for name in dict.fromkeys(name for table in tables for name in table.scored):
         counts = [Counter(table.source.frame[name]) for table in tables if name in table.scored]
         cells = pd.Series([*sum(counts, Counter())], dtype="str")
-        numbers = dict(zip(cells, _numbers(cells), strict=True))
+        numbers = dict(zip(cells, _convert(cells), strict=True))
         filled = [
             {cell: n for cell, n in count.items() if not _is_nan(numbers[cell])} for count in counts
         ]
@@ -209,7 +210,7 @@ def _is_nan(number: float | None) -> bool:
     return number is not None and math.isnan(number)
 
 
-def _numbers(cells: pd.Series) -> list[float | None]:
+def _convert(cells: pd.Series) -> list[float | None]:
     """Convert distinct cells: numbers, percentages, or words of a scale; None if neither."""
     texts = answers.point_commas(cells) if answers.has_decimal_commas(cells) else cells
     missing = {*answers.missing_words(texts)}
@@ -217,14 +218,16 @@ def _numbers(cells: pd.Series) -> list[float | None]:
     if filled and all(map(_PERCENT.fullmatch, filled)):
         texts = texts.str.replace("%", "")
     plain = {csv_files.number(text) for text in filled}.difference({None})
-    words = [text for text in filled if csv_files.number(text) is None]
-    scale = scale_of(words)
-    for partner in () if scale or len({*words}) > 1 else ("true", "false", "pass", "fail"):
-        scale = scale or scale_of([*words, partner])  # all answers of all runs are one word
-    if not (plain <= {*map(float, scale.values())} or re.search(r"\d", "".join(words))):
+    wordy = [text for text in filled if csv_files.number(text) is None]
+    scale = scale_of(wordy)
+    for partner in () if scale or len({*wordy}) > 1 else ("true", "false", "pass", "fail"):
+        scale = scale or scale_of([*wordy, partner])  # all answers of all runs are one word
+    if not (plain <= {*map(float, scale.values())} or re.search(r"\d", "".join(wordy))):
         scale = {}  # numbers beside it are of another scale
     numbers = [csv_files.number(scale.get(text, text)) for text in texts]
-    return [math.nan if text in missing else x for text, x in zip(texts, numbers, strict=True)]
+    return [
+        math.nan if text in missing else number for text, number in zip(texts, numbers, strict=True)
+    ]
 
 
 def _of_table(table: _Table, numbers_of: Mapping[str, Mapping[str, float | None]]) -> Frames:
@@ -262,7 +265,7 @@ def _as_numbers(
     cells: pd.Series, numbers: Mapping[str, float | None], where: str
 ) -> pd.Series[float]:
     """Convert a column, in which each cell must be a finite number, or missing."""
-    wrong = [cell for cell in cells if (x := numbers[cell]) is None or math.isinf(x)]
+    wrong = [cell for cell in cells if (number := numbers[cell]) is None or math.isinf(number)]
     if wrong:
         raise TableError(
             f"{where}, row {cells.tolist().index(wrong[0]) + 1} is {wrong[0]!r}: a score must be a "

@@ -452,9 +452,9 @@ def _disconnected(_: Study, answers: pd.DataFrame) -> list[str]:
         by_group = links.drop_duplicates("system").groupby("group")["system"]
         groups = sorted(sorted(map(str, systems)) for _, systems in by_group)
         if len(groups) > 1:
-            shown = "; ".join(", ".join(x[:4]) + ", ..." * (len(x) > 4) for x in groups)
+            few = [", ".join(systems[:4]) + ", ..." * (len(systems) > 4) for systems in groups]
             lines.append(
-                f"systems fall into {len(groups)} groups that share no {noun} ({shown}). "
+                f"systems fall into {len(groups)} groups that share no {noun} ({'; '.join(few)}). "
                 f"Systems in different groups cannot be compared: {means}."
             )
     return lines

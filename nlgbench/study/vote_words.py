@@ -174,11 +174,11 @@ def pair_flags(frame: pd.DataFrame) -> dict[str, str]:
         if plain not in CALLED["choice"].split() and not _BETTER.search(plain):
             continue
         winners = [word for word in frame[name].unique() if word.strip() and not meaning(word)]
-        others = frame.drop(columns=name)
-        others = others.loc[:, others.isin(winners).any()]
-        fixed = [word for word in winners if not others.eq(word).any(axis=None)]
-        is_clear = len(others.columns) == len(fixed) == 1
-        sides = (fixed[0], str(others.columns[0])) if is_clear else ("...", "...")
+        rivals = frame.drop(columns=name)
+        rivals = rivals.loc[:, rivals.isin(winners).any()]
+        fixed = [word for word in winners if not rivals.eq(word).any(axis=None)]
+        is_clear = len(rivals.columns) == len(fixed) == 1
+        sides = (fixed[0], str(rivals.columns[0])) if is_clear else ("...", "...")
         return {"a": sides[0], "b": sides[1], "choice": name}
     return {}
 
