@@ -169,15 +169,15 @@ def _written(sources: Sequence[Guess]) -> str:
     tables: dict[str, list[tuple[Guess, dict[str, Any]]]] = {}
     comments: list[str] = []
     for source in sources:
-        named: list[Any] = []
+        entries: list[Any] = []
         for table, spec in source.tables:
             tables.setdefault(table, []).append((source, spec))
-            named += [*spec["columns"].values(), *spec.get("constants", {}).values()]
-            named += spec.get("only", {})
+            entries += [*spec["columns"].values(), *spec.get("constants", {}).values()]
+            entries += spec.get("only", {})
         if not source.tables:
             comments += _skeleton(source)
             continue
-        assigned = used(source.names, named)
+        assigned = used(source.names, entries)
         unread = [name for name in source.names if name not in assigned]
         private = personal(unread)
         unread = [name for name in unread if name not in private]
@@ -224,9 +224,10 @@ def _lines(table: str, source: Guess, spec: dict[str, Any]) -> Iterator[str]:
 def _skeleton(source: Guess) -> list[str]:
     """Write a table to fill in, with the columns of a file in which none was recognized."""
     advice = formats.resembling(source.names)
-    if flags := vote_words.pair_flags(source.frame[source.names]):
-        command = " ".join(f"--{key} {shlex.quote(name)}" for key, name in flags.items())
-        votes = f"If {flags['choice']} contains votes on pairs, name both systems"
+    if suggested := vote_words.pair_flags(source.frame[source.names]):
+        arguments = (f"--{flag} {shlex.quote(text)}" for flag, text in suggested.items())
+        command = " ".join(arguments)
+        votes = f"If {suggested['choice']} contains votes on pairs, name both systems"
         advice = f"{votes} (their names, or columns with them): {command}. {advice}"
     lines = [f"# {source.files[0]}{UNRECOGNIZED}. {advice}", "# Fill in this table, or use flags:"]
     lines += ["# judgments:", f"#   file: {source.files[0]}", "#   columns:"]

@@ -74,8 +74,8 @@ def read_rows(
     if kind in ("csv", "tsv"):
         return _separated(path, delimiter or {"csv": ",", "tsv": "\t"}[kind], problems)
     if kind == "lines":
-        rows_of = csv_files.read_text(path).removesuffix("\n").split("\n")
-        frame = pd.DataFrame({"line": [text.removesuffix("\r") for text in rows_of]}, dtype="str")
+        texts = csv_files.read_text(path).removesuffix("\n").split("\n")
+        frame = pd.DataFrame({"line": [text.removesuffix("\r") for text in texts]}, dtype="str")
         return frame, [f"line {number}" for number in range(1, len(frame) + 1)]
     records, places = [], []
     for line, document in documents(path, kind):

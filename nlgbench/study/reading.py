@@ -417,9 +417,9 @@ def _joined(opened: list[tuple[Path, pd.DataFrame, list[str]]]) -> _Opened:
     of_rows = np.repeat(names, sizes, axis=0)
     numbers = [str(number) for size in sizes for number in range(1, size + 1)]
     more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
-    frame = pd.DataFrame(of_rows, rows.index, ["file", "folder", "{path}"], "str")
-    frame.insert(0, "row", pd.Series(numbers, rows.index, dtype="str"))
-    return _Opened(f"{paths[0]}{more}", rows, [*itertools.chain(*places)], frame, len(paths))
+    context = pd.DataFrame(of_rows, rows.index, ["file", "folder", "{path}"], "str")
+    context.insert(0, "row", pd.Series(numbers, rows.index, dtype="str"))
+    return _Opened(f"{paths[0]}{more}", rows, [*itertools.chain(*places)], context, len(paths))
 
 
 #: The last opened files: how they were opened -> their rows.

@@ -348,14 +348,14 @@ def _missing(study: Study, answers: pd.DataFrame) -> list[str]:
         return []
     test = chi2_contingency(table.to_numpy())
     share = (table[True] / table.sum(axis=1)).sort_values(kind="stable")
-    low, high = share.index[[0, -1]]
-    if share[high] - share[low] < _GAP or test.expected_freq.min() < 1 or test.pvalue >= _RARE:
+    fewest, most = share.index[[0, -1]]
+    if share[most] - share[fewest] < _GAP or test.expected_freq.min() < 1 or test.pvalue >= _RARE:
         return []
     return [
         f"missing {'votes' if 'choice' in answers else 'judgments'} depend on the system: "
-        f"{share[low]:.0%} of the outputs of {low} have fewer than {usual}, compared with "
-        f"{share[high]:.0%} for {high} (chi-squared test of all systems: p = {test.pvalue:.1g}). "
-        f"If bad outputs were skipped, {high} looks better than it is."
+        f"{share[fewest]:.0%} of the outputs of {fewest} have fewer than {usual}, compared with "
+        f"{share[most]:.0%} for {most} (chi-squared test of all systems: p = {test.pvalue:.1g}). "
+        f"If bad outputs were skipped, {most} looks better than it is."
     ]
 
 
