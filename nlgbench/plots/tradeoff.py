@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,10 +56,10 @@ def plot_tradeoff(
     Returns
     -------
     Drawing
-        HUSE is constant along each diagonal. A line joins a system's temperatures. A task's
-        published points dominate its shaded region, where HUSE is lower at the same ratio of HUSE-D
-        to HUSE-Q. Data: a row per point, with bounds of intervals (``huse_q_low``, ...) and true
-        values (``huse_q_true``, ...).
+        With `truth`, a panel per task. HUSE is constant along each diagonal. A line joins a
+        system's temperatures. A task's published points dominate its shaded region, where HUSE is
+        lower at the same ratio of HUSE-D to HUSE-Q. Data: a row per point, with bounds of intervals
+        (``huse_q_low``, ...) and true values (``huse_q_true``, ...).
 
     Raises
     ------
@@ -91,17 +91,43 @@ def plot_tradeoff(
     small = truth is None and len(points) <= _MANY
     styles = task_looks(list(dict.fromkeys(points["task"])))
     limits = {name: _limits(points, name) for name in _AXES}
-    (ax,) = axes_for(ax, *((ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN, 5.0)))
-    ax.set(xlim=limits["huse_q"], ylim=limits["huse_d"], aspect="equal" if small else "auto")
+    groups: list[tuple[Any, pd.DataFrame]] = [(None, points)]
+    if truth is not None and ax is None and len(styles) > 1:  # one panel would be crowded
+        groups = list(points.groupby("task", sort=False))
+    n_rows = -(-len(groups) // 2)
+    size = (ONE_COLUMN, ONE_COLUMN * 1.1) if small else (TWO_COLUMN, max(5.0, 1.2 + 2.0 * n_rows))
+    grid: dict[str, Any] = {"n": len(groups), "columns": 2, "sharex": True, "sharey": True}
+    axes = axes_for(ax, *size, **grid)
+    for panel, (task, rows) in zip(axes, groups, strict=True):
+        panel.set(xlim=limits["huse_q"], ylim=limits["huse_d"], aspect="equal" if small else "auto")
+        panel.set_title(task or "", loc="left")
+        panel.set_xlabel("HUSE-Q (quality)")
+        panel.set_ylabel("HUSE-D (diversity)")
+        panel.label_outer()
+        _draw_points(panel, rows, styles)
+    has_intervals = "huse_q_low" in points and points["huse_q_low"].notna().any()
+    interval = interval_name(scores) if has_intervals else ""
+    _draw_legend(axes, points, styles, interval)
+    for panel, (_, rows) in zip(axes, groups, strict=True):
+        _write_labels(panel, rows, styles)
+    ties = scores.get("ties", pd.Series(dtype=str)).dropna()
+    notes = f"Recomputed with ties={ties.iloc[0]!r}." if len(ties) else ""
+    if points["source"].eq("published").any():
+        notes += " Shaded, or dashed for a single point: lower HUSE-Q and HUSE-D at the same ratio."
+    return as_drawing(
+        axes, points, _describe_points(points, truth is not None, interval), notes.strip()
+    )
+
+
+def _draw_points(ax: Axes, points: pd.DataFrame, styles: dict[str, tuple[str, str]]) -> None:
+    """Draw systems with their intervals and true values, joined by temperature."""
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MultipleLocator(0.2))
-    ax.set_xlabel("HUSE-Q (quality)")
-    ax.set_ylabel("HUSE-D (diversity)")
     _draw_diagonals(ax, points[list(_AXES)].to_numpy())
     for task, (_, color) in styles.items():
         published = points[(points["task"] == task) & (points["source"] == "published")]
         _draw_dominated(ax, published, color)
-    if truth is not None:
+    if "huse_q_true" in points:
         for row in points.to_dict("records"):
             ends = [(row[f"{score}_true"], row[score]) for score in _AXES]
             marker, color = styles[row["task"]]
@@ -116,19 +142,8 @@ def plot_tradeoff(
             draw_intervals(ax, [row["huse_q"]], prefix="huse_d", upright=True, **pale)
         filled = row["source"] == "published"
         style: dict[str, Any] = {"facecolor": color if filled else "white", "edgecolor": color}
-        style |= {"s": 22 if filled else 50, "linewidth": 1.1, "zorder": 4 if filled else 3}
+        style |= {"s": 16 if filled else 60, "linewidth": 1.1, "zorder": 4 if filled else 3}
         ax.scatter(row["huse_q"], row["huse_d"], marker=marker, **style)
-    has_intervals = "huse_q_low" in points and points["huse_q_low"].notna().any()
-    interval = interval_name(scores) if has_intervals else ""
-    _draw_legend(ax, points, styles, interval)
-    _write_labels(ax, points, styles)
-    ties = scores.get("ties", pd.Series(dtype=str)).dropna()
-    notes = f"Recomputed with ties={ties.iloc[0]!r}." if len(ties) else ""
-    if points["source"].eq("published").any():
-        notes += " Shaded, or dashed for a single point: lower HUSE-Q and HUSE-D at the same ratio."
-    return as_drawing(
-        ax, points, _describe_points(points, truth is not None, interval), notes.strip()
-    )
 
 
 def _reshape_scores(scores: pd.DataFrame) -> pd.DataFrame:
@@ -262,13 +277,17 @@ def _write_labels(ax: Axes, points: pd.DataFrame, styles: dict[str, tuple[str, s
 
 
 def _draw_legend(
-    ax: Axes, scores: pd.DataFrame, styles: dict[str, tuple[str, str]], interval: str
+    axes: Sequence[Axes],
+    scores: pd.DataFrame,
+    styles: dict[str, tuple[str, str]],
+    interval: str,
 ) -> None:
     published = scores["source"] == "published"
     filled = set(scores.loc[published, "task"])
     handles: list[Any] = [
         mark(task, marker, color, face=color if task in filled else "white")
         for task, (marker, color) in styles.items()
+        if len(axes) == 1  # otherwise, tasks are titles
     ]
     if published.any():
         handles.append(Patch(facecolor="#555555", alpha=0.13, label="dominated by published"))
@@ -280,7 +299,10 @@ def _draw_legend(
         source if source == "simulated" else f"recomputed, {source}"
         for source in scores.loc[~published, "source"].unique()
     ]
-    title = None
     if filled and other_sources:
-        title = f"Filled: published. Open: {', '.join(other_sources)}."
-    legend_below(ax, handles, title=title, title_fontsize=7, alignment="left")
+        handles.append(mark("published", "o", "#AAAAAA"))
+        handles.append(mark(", ".join(other_sources), "o", "#AAAAAA", face="white"))
+    if len(axes) > 1:
+        axes[0].figure.legend(handles=handles, loc="outside upper right", ncols=len(handles))
+    else:
+        legend_below(axes[0], handles)
