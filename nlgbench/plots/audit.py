@@ -1,4 +1,4 @@
-"""An audit of judges on one page: order, length, own systems, agreement, ties, calibration."""
+"""An audit of judges on one page: order, length, own systems, agreement, calibration."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from matplotlib.ticker import MultipleLocator
 
 from nlgbench.analysis.judges import Audit
 from nlgbench.names import spaced
-from nlgbench.plots.figures import Drawing, as_drawing, canvas, in_paper_style, legend_label
+from nlgbench.plots.figures import Drawing, as_drawing, canvas, in_paper_style
 from nlgbench.plots.rows import describe_nested, draw_estimates, draw_reference, mark, short_number
-from nlgbench.plots.style import ACCENT, ESTIMATE, HUMAN, TWO_COLUMN, line_look
+from nlgbench.plots.style import ACCENT, ESTIMATE, HUMAN, TWO_COLUMN
 from nlgbench.status import Unsupported
 from nlgbench.text import counted
 
@@ -26,7 +26,6 @@ _PANELS = {
     "length": ("Gain when\ntwice as long", "share of verdicts"),
     "own": ("Gain of\nown system", "share of verdicts"),
     "agreement": ("Agreement\nwith majority", "share of votes"),
-    "ties": ("Ties of judge\nminus annotators", "share of verdicts"),
 }
 _GRAY = "#777777"
 #: Verdict -> color, marker, whether it is filled (all distinct in grayscale), and legend.
@@ -56,7 +55,7 @@ def plot_audit(audited: Audit) -> Drawing:
     Drawing
         A row per judge, with sentinels below; each estimate has its interval and a marker for its
         verdict. Tests in which no judge has an estimate are omitted. For judges that report
-        probabilities, a panel shows how often annotators agree with them, by their probability.
+        probabilities, a panel each shows how often annotators agree, by that probability.
 
     Examples
     --------
@@ -80,21 +79,22 @@ def plot_audit(audited: Audit) -> Drawing:
     estimated = table[table["evaluator"].isin(judged) & table["estimate"].notna()]["test"].unique()
     tests = [test for test in _PANELS if test in estimated]
     bins = audited.calibration[audited.calibration["evaluator"].isin(judged)]
-    n_panels = len(tests) + 2 * bool(len(bins))  # calibration is two panels wide
-    if not n_panels:
+    calibrated = list(bins["evaluator"].unique())
+    if not tests:
         message = "no test has an estimate for any judge: there is nothing to draw."
         raise Unsupported("no_estimates", message)
-    n_rows = -(-n_panels // 5)
-    n_columns = -(-n_panels // n_rows)
-    figure, (first,) = canvas(TWO_COLUMN, n_rows * (0.75 + 0.15 * len(names)) + 0.6)
+    n_columns = max(4, len(tests))
+    n_below = -(-len(calibrated) // n_columns)
+    heights = [0.75 + 0.15 * len(names)] + [1.5] * n_below
+    figure, (first,) = canvas(TWO_COLUMN, sum(heights) + 0.6)
     first.remove()
-    grid = figure.add_gridspec(n_rows, n_columns)
-    axes = [figure.add_subplot(grid[n // n_columns, n % n_columns]) for n in range(len(tests))]
+    grid = figure.add_gridspec(1 + n_below, n_columns, height_ratios=heights)
+    axes = [figure.add_subplot(grid[0, n]) for n in range(len(tests))]
     gains = table.loc[table["test"].isin(_BIASES), ["estimate", "ci_low", "ci_high"]]
     limits = (np.nanmin(gains) - 0.03, np.nanmax(gains) + 0.03) if len(gains) else None
     for number, (ax, test) in enumerate(zip(axes, tests, strict=True)):
         title, unit = _PANELS[test]
-        ax.set_yticks(list(lane.values()), short if number % n_columns == 0 else [])
+        ax.set_yticks(list(lane.values()), short if number == 0 else [])
         ax.set_ylim(max(lane.values()) + 0.6, -0.6)
         ax.tick_params(axis="y", length=0)
         _draw_test(ax, table[table["test"] == test], lane, audited.margin, test)
@@ -110,9 +110,14 @@ def plot_audit(audited: Audit) -> Drawing:
         positions = people["evaluator"].map(lane).astype(float)
         ax = axes[tests.index("agreement")]
         ax.vlines(people["estimate"], positions - 0.4, positions + 0.4, color=HUMAN, linewidth=1.6)
-    if len(bins):
-        axes.append(figure.add_subplot(grid[-1, len(tests) % n_columns :]))
-        _draw_bins(axes[-1], bins, dict(zip(names, short, strict=True)))
+    titles = "; ".join(ax.get_title().replace("\n", " ") for ax in axes)
+    for n, name in enumerate(calibrated):
+        ax = figure.add_subplot(grid[1 + n // n_columns, n % n_columns])
+        _draw_bins(ax, bins, name)
+        ax.set_title(f"Calibration:\n{short[names.index(name)]}", fontsize=7)
+        if n % n_columns == 0:
+            ax.set_ylabel("share of votes that\nagree (ties: half)", fontsize=7)
+        axes.append(ax)
     _legend(figure, table[table["test"].isin(tests)], len(people) > 0)
     biases = table[table["test"].isin(set(_BIASES) & set(tests)) & ~table["is_sentinel"]]
     biases = biases[biases["p_adjusted"].notna()]
@@ -121,11 +126,11 @@ def plot_audit(audited: Audit) -> Drawing:
     listed = ", ".join(biased["evaluator"] + " (" + biased["test"] + ")")
     alt = (
         f"Audit of {counted(len(judged), 'judge')} and {counted(len(sentinels), 'sentinel')}, with "
-        f"panels: {'; '.join(ax.get_title().replace(chr(10), ' ') for ax in axes)}. "
+        f"panels: {titles}{'; calibration' * bool(calibrated)}. "
     )
     if len(biases):
         alt += f"Biases found: {listed or 'none'}; inconclusive: {n_open} of {len(biases)} tests. "
-    notes = f"{describe_nested(table)} Vertical lines: no gain or no difference, or .5."
+    notes = f"{describe_nested(table)} Vertical lines: no gain, or .5."
     notes += f" Gray band: the margin, {audited.margin:g} of verdicts." if len(biases) else ""
     return as_drawing(axes, table, alt.strip(), notes)
 
@@ -136,8 +141,8 @@ def _draw_test(
     """Draw each evaluator's estimate and interval, with a marker for its verdict."""
     if test in _BIASES:
         ax.axvspan(-margin, margin, color="#e6e6e6", linewidth=0, zorder=0)
-    draw_reference(ax, 0 if test in (*_BIASES, "ties") else 0.5)
-    if test not in (*_BIASES, "ties"):
+    draw_reference(ax, 0 if test in _BIASES else 0.5)
+    if test not in _BIASES:
         ax.set_xlim(-0.03, 1.03)
     estimated = rows[rows["estimate"].notna()]
     for verdict, group in estimated.groupby("verdict", sort=False):
@@ -149,28 +154,15 @@ def _draw_test(
         ax.plot(0, lane[name], marker="x", color=_GRAY, markersize=3.4, zorder=3)
 
 
-def _draw_bins(ax: Axes, bins: pd.DataFrame, short: dict[str, str]) -> None:
+def _draw_bins(ax: Axes, bins: pd.DataFrame, name: str) -> None:
     """Draw how often annotators prefer a judge's choice, against the judge's probability."""
     ax.plot([0.5, 1], [0.5, 1], color="#999999", linewidth=0.6, zorder=1)
-    ax.set_title("Calibration: annotators agree with the judge", fontsize=7)
-    ax.set_xlabel("judge's probability of its choice", fontsize=7)
-    ax.set_ylabel("share of votes (ties: half)", fontsize=7)
-    ax.yaxis.set_label_position("right")
-    ax.yaxis.tick_right()
-    ax.spines["right"].set_visible(True)
-    ax.spines["left"].set_visible(False)
-    judges = bins["evaluator"].unique()
-    for number, name in enumerate(judges):
-        curve = bins[bins["evaluator"] == name]
-        style = {**line_look(number), "markersize": 2.8, "linewidth": 0.9}
-        style["label"] = legend_label(short[name])
-        ax.plot(curve["probability"], curve["estimate"], zorder=3, **style)
-        marks = {"color": style["color"], "marker": ""}
-        draw_estimates(ax, curve["probability"], curve, upright=True, **marks)
-    ax.legend(loc="upper left", ncols=1 + (len(judges) > 4), handlelength=1.8, fontsize=7)
+    ax.set_xlabel("judge's probability", fontsize=7)
+    curve = bins[bins["evaluator"] == name]
+    draw_estimates(ax, curve["probability"], curve, upright=True)
     ends = bins[["estimate", "ci_low", "ci_high"]].to_numpy(dtype=float)
     ax.set_ylim(min(0.45, np.nanmin(ends) - 0.02), max(1.0, np.nanmax(ends) + 0.02))
-    ax.set_xlim(0.49, 1.01)
+    ax.set_xlim(0.47, 1.03)
 
 
 def _legend(figure: Figure, table: pd.DataFrame, annotators: bool) -> None:
