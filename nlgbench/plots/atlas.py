@@ -1,53 +1,59 @@
-"""Heat map of evaluators by statistics: which of them agree with human judgments."""
+"""Correlations of evaluators by statistics: which of them agree with human judgments."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.ticker import MultipleLocator
 
 from nlgbench.evaluators.names import labelled
 from nlgbench.plots.figures import (
     Drawing,
     as_drawing,
     axes_for,
-    format_correlation,
     in_paper_style,
     require_unique,
 )
-from nlgbench.plots.rows import describe_intervals, interval_name, is_doubtful
-from nlgbench.plots.style import TWO_COLUMN
+from nlgbench.plots.rows import (
+    describe_intervals,
+    describe_nested,
+    draw_estimates,
+    draw_reference,
+    is_doubtful,
+    label_rows,
+    mark,
+    short_number,
+)
+from nlgbench.plots.style import ESTIMATE, TWO_COLUMN
 from nlgbench.study.checks import read_table
 
-#: Adjusted p-values below this get a star.
+#: Marks with adjusted p-values below this are filled.
 _ALPHA = 0.05
+_MOST = 6  # panels in a row
 _COLUMNS = "evaluator estimate:float ci_low:float ci_high:float"
-# Pale, so that black text is readable; in grayscale blue is darker, and cells show the sign.
-_SHADES = LinearSegmentedColormap.from_list("agreement", ["#F4B183", "#FFFFFF", "#4A90C4"])
 
 
 @in_paper_style
 def plot_atlas(
     correlations: pd.DataFrame,
     *,
-    ax: Axes | None = None,
+    ax: Axes | Sequence[Axes] | None = None,
     sort: bool = True,
 ) -> Drawing:
-    """Draw a heat map of correlations, each with its value and interval.
+    """Draw correlations with their intervals, a row per evaluator and a panel per statistic.
 
     Parameters
     ----------
     correlations : DataFrame
         From `nlgbench.correlate`: ``evaluator``, ``statistic``, ``estimate`` (-1 to 1), ``ci_low``,
-        ``ci_high``. Optional: ``p_adjusted`` (a star if below .05 and no interval includes 0),
+        ``ci_high``. Optional: ``p_adjusted`` (filled if below .05 and no interval includes 0),
         ``kind``, ``status`` (other than ``ok``: marked as doubtful), ``confidence``. Statistics are
         grouped by granularity, study, criterion or dimension: the first with several values.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
+    ax : Axes or sequence of Axes, optional
+        Where to draw, one per statistic; a new figure by default.
     sort : bool
         Sort the evaluators of a kind by mean estimate, highest first; False keeps their order.
 
@@ -83,58 +89,54 @@ def plot_atlas(
     if data.empty:
         raise ValueError("correlations have no row: there is nothing to draw.")
     require_unique(data, ["evaluator", *columns], "select one row per cell")
-    stars = "p_adjusted" in data
-    correlations = data.assign(is_doubtful=is_doubtful(data))
-    correlations = correlations if stars else correlations.assign(p_adjusted=np.nan)
-    kind_sizes = correlations.groupby("kind")["evaluator"].nunique()
-    height = float(0.6 + 0.24 * kind_sizes.sum() + 0.15 * len(kind_sizes))
-    (ax,) = axes_for(ax, TWO_COLUMN, height)
-    rows = _order_rows(correlations, sort=sort)
-    headings = list(correlations[columns].drop_duplicates().itertuples(index=False, name=None))
-    group_names = list(dict.fromkeys(heading[0] for heading in headings))
-    headings.sort(key=lambda heading: group_names.index(heading[0]))
-    cells = correlations.set_index(["evaluator", *columns]).to_dict("index")
-    keys = [[(name, *heading) for heading in headings] for name, _ in rows]
-    grid = np.array([[cells.get(key, {}).get("estimate", np.nan) for key in row] for row in keys])
-    texts = [[_describe_cell(cells[key]) if key in cells else "" for key in row] for row in keys]
-    # The hatched background shows where a value is undefined; a kind's row is white.
-    ax.patch.set(hatch="//////", facecolor="white", edgecolor="#A0A0A0")
-    is_heading = np.array([[evaluator is None] for evaluator, _ in rows])
-    cell_style: dict[str, Any] = {
-        "cmap": _SHADES,
-        "vmin": -1,
-        "vmax": 1,
-        "linewidths": 0.6,
-        "linecolor": "white",
-    }
-    text_style = {"color": "black", "fontsize": 7, "linespacing": 1.0}
-    cell_style |= {"annot": texts, "fmt": "", "annot_kws": text_style}
-    label_style = {"xticklabels": False, "yticklabels": False, "cbar": False}
-    sns.heatmap(np.where(is_heading, 0, grid), ax=ax, **cell_style, **label_style)
+    rows = _order_rows(data, sort=sort)
     names = [kind if evaluator is None else evaluator for evaluator, kind in rows]
-    ax.set_yticks(np.arange(len(rows)) + 0.5, names, rotation=0)
-    for (evaluator, _), tick in zip(rows, ax.get_yticklabels(), strict=True):
+    headings = data[columns].drop_duplicates()
+    groups = list(headings[columns[0]].unique())
+    headings = headings.iloc[headings[columns[0]].map(groups.index).argsort(kind="stable")]
+    n_columns = min(_MOST, len(headings))
+    height = (0.9 + 0.16 * max(4, len(rows))) * -(-len(headings) // n_columns)
+    grid: dict[str, Any] = {"columns": n_columns, "sharex": True, "sharey": True}
+    panels = axes_for(ax, TWO_COLUMN, height, n=len(headings), **grid)
+    doubtful = is_doubtful(data)
+    no_effect = data["ci_low"] * data["ci_high"] <= 0
+    significant = (data.get("p_adjusted", pd.Series(0.0, data.index)) < _ALPHA) & ~no_effect
+    for panel, heading in zip(panels, headings.itertuples(index=False, name=None), strict=True):
+        drawn = (data[columns] == list(heading)).all(axis=1)
+        for (doubt, effect), points in data[drawn].groupby([doubtful, significant], sort=False):
+            style: dict[str, Any] = {"marker": "s" if doubt else "o", "filled": effect}
+            draw_estimates(panel, points["evaluator"].map(names.index), points, **style)
+        draw_reference(panel, 0)
+        label_rows(panel, names, ruled=True)
+        panel.set_title("\n".join(map(str, heading)), fontsize=7)
+        panel.xaxis.set_major_locator(MultipleLocator(0.5 if n_columns < 5 else 1))
+        panel.xaxis.set_major_formatter(short_number)
+    for (evaluator, _), tick in zip(rows, panels[0].get_yticklabels(), strict=True):
         tick.set_fontweight("bold" if evaluator is None else "normal")
-    _write_columns(ax, headings)
-    ax.tick_params(length=0)
-    n_cells = sum(evaluator is not None for evaluator, _ in rows) * len(headings)
-    n_undefined = n_cells - int(np.isfinite(grid).sum())
-    notes = f"Each cell: estimate and [{interval_name(data)}]."
-    notes += f" * Holm-adjusted p < {_ALPHA:g}, and no interval includes 0." if stars else ""
-    if n_doubtful := (correlations["is_doubtful"] & correlations["estimate"].notna()).sum():
-        notes += f" † No interval, or a doubtful one ({n_doubtful} of {n_cells})."
-    notes += f" Hatched: undefined ({n_undefined} of {n_cells})." if n_undefined else ""
+    figure = panels[0].figure
+    figure.supxlabel("Correlation with human judgments", fontsize=8)
+    handles = []
+    if "p_adjusted" in data:
+        handles += [mark(f"adjusted p < {_ALPHA:g}, intervals exclude 0", "o", ESTIMATE)]
+        handles += [mark("otherwise", "o", ESTIMATE, face="white")]
+    handles += [mark("square: doubtful", "s", "#777777")] * bool(doubtful.any())
+    figure.legend(handles=handles, loc="outside upper right", ncols=3)
+    n_cells = data["evaluator"].nunique() * len(headings)
+    n_undefined = n_cells - int(data["estimate"].notna().sum())
+    notes = describe_nested(data)
+    notes += f" Without a mark: undefined ({n_undefined} of {n_cells})." if n_undefined else ""
     if len(undefined) and not is_undefined.all():
         notes += f" Undefined and omitted: {', '.join(undefined)}."
-    means = pd.Series(np.mean(grid, axis=1), [name for name, _ in rows]).dropna()
-    alt = f"Heat map: each evaluator's correlation with human judgments{describe_intervals(data)}, "
+    means = data.groupby("evaluator", sort=False)["estimate"].agg(lambda x: x.mean(skipna=False))
+    means = means.dropna()
+    alt = f"Each evaluator's correlation with human judgments{describe_intervals(data)}, "
     alt += "for each statistic."
     alt += " Within a kind, evaluators are sorted by mean correlation." if sort else ""
     if len(means) > 1:
         alt += f" Of evaluators without undefined values, {means.idxmax()} has the highest mean "
         alt += f"over columns ({means.max():.2f}), and {means.idxmin()} the lowest "
         alt += f"({means.min():.2f})."
-    return as_drawing(ax, data, alt, notes)
+    return as_drawing(panels, data, alt, notes)
 
 
 def _order_rows(correlations: pd.DataFrame, *, sort: bool) -> list[tuple[str | None, str]]:
@@ -151,30 +153,3 @@ def _order_rows(correlations: pd.DataFrame, *, sort: bool) -> list[tuple[str | N
         order += [(None, kind)] if kind else []
         order += [(str(name), kind) for name in evaluators.index[evaluators["kind"] == kind]]
     return order
-
-
-def _describe_cell(cell: dict[Any, Any]) -> str:
-    """Write a cell's estimate, and its interval below it."""
-    low, high = cell["ci_low"], cell["ci_high"]
-    starred = cell["p_adjusted"] < _ALPHA and not low * high <= 0
-    marks = ("*" if starred else "") + ("†" if cell["is_doubtful"] else "")
-    interval = "\n[{}, {}]".format(*map(format_correlation, (low, high)))
-    return format_correlation(cell["estimate"]) + marks + interval * bool(np.isfinite(low + high))
-
-
-def _write_columns(ax: Axes, headings: list[tuple[Any, ...]]) -> None:
-    ax.xaxis.tick_top()
-    names = [str(heading[-1]) for heading in headings]
-    ax.set_xticks(np.arange(len(headings)) + 0.5, names, rotation=0)
-    if len(headings[0]) == 1:
-        return
-    groups = pd.Series([heading[0] for heading in headings])
-    sizes = groups.groupby(groups, sort=False).size()
-    ends = sizes.cumsum()
-    for end in ends.iloc[:-1]:
-        ax.axvline(end, color="black", linewidth=0.8)
-    upper = ax.secondary_xaxis("top")
-    # The empty line leaves room for the inner names.
-    upper.set_xticks(ends - sizes / 2, [f"{name}\n" for name in sizes.index], fontweight="bold")
-    upper.tick_params(length=0)
-    upper.spines["top"].set_visible(False)

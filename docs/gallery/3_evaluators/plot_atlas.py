@@ -2,7 +2,7 @@
 How well evaluators agree with human judgments
 ==============================================
 
-Correlations over twelve simulated systems: three statistics with their 95% intervals.
+Correlations over twelve simulated systems: three statistics with their intervals.
 """
 
 import nlgbench as nb
