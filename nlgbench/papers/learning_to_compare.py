@@ -332,7 +332,7 @@ def supervised(systems: pd.DataFrame) -> pd.DataFrame:
     kinds |= {"weak": "later beats earlier checkpoint"}
     kind = rows["supervision"].replace(kinds).mask(texts, "texts alone")
     names = rows["evaluator"].str.replace("w/o ", "without ")
-    kind = kind.mask(rows["supervision"].str.contains(", "), "several of these")
+    kind = kind.mask(rows["supervision"].str.contains(", "), "several kinds of pairs")
     return rows.assign(evaluator=names, kind=kind)
 
 

@@ -99,7 +99,7 @@ def plot_corrected(
         offset, marker, color = _LOOKS[str(method)]
         style: dict[str, Any] = {"marker": marker, "color": color, "label": method}
         draw_estimates(ax, rows["system"].map(lane) + offset, rows, **style)
-    ax.set_xlabel("Mean")
+    ax.set_xlabel("Mean judgment")
     legend_above(ax, ncols=3)
     saved = table[table["method"] == "corrected"]
     if "labels_saved" in saved and saved["labels_saved"].notna().any():

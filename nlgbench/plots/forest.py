@@ -154,7 +154,7 @@ def plot_votes(table: pd.DataFrame) -> Drawing:
     """Draw how often evaluators agree with annotators' votes (from `nlgbench.vote_accuracy`)."""
     rows = table.query("measure == 'accuracy_decided' and against == 'votes'")
     rows = rows[["evaluator", "estimate", "ci_low", "ci_high", "confidence"]]
-    rows = rows.replace({"evaluator": {"people": "Other annotators"}})
+    rows = rows.dropna(subset="estimate").replace({"evaluator": {"people": "Other annotators"}})
     axis: dict[str, Any] = {"xlabel": "Agreement with annotators' votes", "xlim": (0.45, 0.55)}
     drawing = draw_highest(lambda votes: plot_forest(votes, **axis, line=0.5), rows)
     return add_notes(drawing, "Ties are excluded.")

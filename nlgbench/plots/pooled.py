@@ -22,7 +22,13 @@ from nlgbench.plots.figures import (
     in_paper_style,
     require_unique,
 )
-from nlgbench.plots.rows import draw_estimates, draw_intervals, draw_reference, short_number
+from nlgbench.plots.rows import (
+    describe_nested,
+    draw_estimates,
+    draw_intervals,
+    draw_reference,
+    short_number,
+)
 from nlgbench.plots.style import GROUPS, ONE_COLUMN, TWO_COLUMN
 from nlgbench.status import Unsupported
 
@@ -104,14 +110,8 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
             task_effects = effects[effects["task"] == task]
             places = task_effects["study"].map(lanes)
             draw_estimates(panel, places, task_effects, marker=marker, color=color, markersize=2)
-        missing = [lane for study, lane in lanes.items() if study not in {*effects["study"]}]
-        missing = [lane for lane in missing if lines[int(lane)][0] in set(studies["study"])]
-        missing += [mean_row + 1.2] * bool(np.isnan(mean["prediction_low"]))
-        for lane in missing:
-            style: dict[str, Any] = {"transform": panel.get_yaxis_transform(), "ha": "center"}
-            panel.text(0.5, lane, "–", va="center", **style)
         _draw_mean(panel, mean, mean_row)
-        panel.set_title(f"{panel_title(name)}\n{_describe_mean(mean)}", fontsize=7, pad=3)
+        panel.set_title(panel_title(name), fontsize=7, pad=3)
         panel.set_yticks([*lanes.values(), mean_row, mean_row + 1.2], tick_labels, fontsize=7)
         panel.tick_params(axis="y", length=0, labelleft=number % n_columns == 0)
         for n, tick in enumerate(panel.get_yticklabels()):
@@ -134,8 +134,8 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     data = pd.concat([studies[columns], means[columns], further], ignore_index=True)
     texts = "; ".join(f"{label(name)} {_describe_mean(summary.loc[name])}" for name in names)
     n = studies["study"].nunique()
-    notes = f"Above each panel and as a diamond: mean and {level} interval (n studies)."
-    notes += " –: too few studies, or undefined."
+    notes = f"Diamond: mean and {level} interval. Without a mark: too few studies, or undefined."
+    notes += f" {describe_nested(studies)}"
     return as_drawing(panels, data, f"{xlabel} in {n} studies. Means: {texts}.", notes)
 
 

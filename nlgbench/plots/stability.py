@@ -7,10 +7,13 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
+from scipy.stats import norm
 
 from nlgbench.plots.figures import Drawing, as_drawing, axes_for, in_paper_style
 from nlgbench.plots.style import ACCENT, ESTIMATE, ONE_COLUMN, SCORE_NAMES, TWO_COLUMN
 from nlgbench.study.checks import read_table
+
+_ENDS = ("ci_low", "ci_high")
 
 
 @in_paper_style
@@ -63,7 +66,10 @@ def plot_stability(
     for n, (panel, (score, (system, over), rows)) in enumerate(zip(axes, panels, strict=True)):
         curve = rows[rows["score"] == score].sort_values("size")
         band: dict[str, Any] = {"color": ESTIMATE, "alpha": 0.18, "linewidth": 0}
-        panel.fill_between(curve["size"], curve["ci_low"], curve["ci_high"], **band)
+        confidence = curve.get("confidence", pd.Series(0.9, curve.index))
+        for share in (1.0, norm.ppf(0.75) / norm.ppf(0.5 + confidence / 2)):
+            ends = [curve["mean"] + share * (curve[end] - curve["mean"]) for end in _ENDS]
+            panel.fill_between(curve["size"], *ends, **band)
         panel.plot(curve["size"], curve["mean"], color=ESTIMATE, marker="o", markersize=3)
         if truth is not None and score in truth:
             (true,) = truth.loc[truth["system"] == system, score]
@@ -75,8 +81,8 @@ def plot_stability(
         if n >= len(panels) - len(groups):
             panel.set_xlabel(str(over).capitalize())
     share = f"{curves['confidence'].iloc[0]:.0%}" if "confidence" in curves else "most"
-    notes = f"Bands contain {share} of this study's subsamples. They are not confidence "
-    notes += "intervals: large subsamples overlap, so bands narrow to nothing at the full study."
+    notes = f"Bands contain {share} of this study's subsamples, the darker ones half. They are not "
+    notes += "confidence intervals: large subsamples overlap, so bands narrow to nothing."
     notes += " Dashed lines: true values." if truth is not None else ""
     names = ", ".join(SCORE_NAMES.get(name, name) for name in scores)
     alt = f"{names} of subsamples by number of {' and of '.join(curves['over'].unique())}"

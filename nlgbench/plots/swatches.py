@@ -107,7 +107,7 @@ def plot_contexts(
         data[["output_id", "state", "is_target", "listener", "probability"]],
         f"Captions ({len(chosen)}) with their colors, and probabilities from "
         f"listeners ({', '.join(listeners)}).",
-        "Thick frame and triangle: the target. Bars: probabilities.",
+        "Thick frame: the target. Bars: probabilities.",
     )
 
 
@@ -119,22 +119,20 @@ def _draw_context(ax: Axes, context: pd.DataFrame, probabilities: pd.DataFrame, 
         style: dict[str, Any] = {"facecolor": color, "edgecolor": "black" if target else "#999999"}
         style |= {"linewidth": 1.8 if target else 0.4, "zorder": 3 if target else 2}
         ax.add_patch(Rectangle((i + 0.05, 0.0), 0.9, 0.8, **style))
-        if target:
-            ax.plot(i + 0.5, 0.96, marker="v", color="black", markersize=4, clip_on=False)
     for n, (name, row) in enumerate(probabilities.iterrows(), 1):
         bottom = -0.5 * n
         ax.text(-0.08, bottom + 0.16, str(name), ha="right", va="center", fontsize=7)
         for i, value in enumerate(row):
-            frame = (i + 0.05, bottom), 0.9, 0.32
+            frame = (i + 0.05, bottom), 0.6, 0.32
             ax.add_patch(Rectangle(*frame, facecolor="white", edgecolor="#999999", linewidth=0.4))
             text = "–"
             if not np.isnan(value):
                 text = f"{value:.2f}"
-                bar = Rectangle(frame[0], 0.9 * value, 0.32, facecolor="#BBBBBB", linewidth=0)
+                bar = Rectangle(frame[0], 0.6 * value, 0.32, facecolor="#BBBBBB", linewidth=0)
                 ax.add_patch(bar)
-            ax.text(i + 0.5, bottom + 0.15, text, ha="center", va="center", fontsize=7)
+            ax.text(i + 0.95, bottom + 0.15, text, ha="right", va="center", fontsize=7)
     ax.set_xlim(0, len(context))
-    ax.set_ylim(-0.5 * len(probabilities) - 0.1, 1.05)
+    ax.set_ylim(-0.5 * len(probabilities) - 0.1, 0.85)
     ax.axis("off")
     # A caption is data: a dollar sign in it must not start a formula.
     ax.set_title(title, loc="left", fontsize=7, parse_math=False)

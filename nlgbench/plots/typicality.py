@@ -31,7 +31,7 @@ def plot_typicality(
         From `nlgbench.worlds.typicality_table`: ``logprob`` and ``logprob_per_token`` (nats),
         ``judgment`` (mean), ``ci_low``, ``ci_high``, ``confidence``, ``source``.
     r : DataFrame, optional
-        From `nlgbench.worlds.typicality_correlation`; it is shown above the panels.
+        From `nlgbench.worlds.typicality_correlation`; it is in the notes.
     ax : sequence of two Axes, optional
         Where to draw; a new figure by default.
 
@@ -61,7 +61,8 @@ def plot_typicality(
     for panel, (axis, label) in zip(axes, _AXES.items(), strict=True):
         draw_estimates(panel, rows[axis], rows, upright=True, linewidth=0.5, markersize=2)
         panel.set_xlabel(label)
-    axes[0].set_ylabel(f"Mean human judgment, {interval_name(table)}")
+    axes[0].set_ylabel("Mean human judgment")
+    notes = describe_nested(rows)
     if r is not None:
         needed = "x pearson:float ci_low:float ci_high:float confidence:float?"
         r = read_table(r, needed, "r has").set_index("x")
@@ -69,8 +70,6 @@ def plot_typicality(
             raise ValueError(f"r has no row where x is {missing[0]!r}: add it, or omit r.")
         for panel, axis in zip(axes, _AXES, strict=True):
             pearson, low, high = r.loc[axis, ["pearson", "ci_low", "ci_high"]]
-            label = f"r = {pearson:.2f}, {interval_name(r)} {low:.2f} to {high:.2f}"
-            panel.set_title(label, loc="left")
-            alt += f" {panel.get_xlabel()}: {label}."
-    notes = describe_nested(rows) + " r: Pearson's correlation." * (r is not None)
+            notes += f" {panel.get_xlabel()}: Pearson's r {pearson:.2f}, "
+            notes += f"{interval_name(r)} {low:.2f} to {high:.2f}."
     return as_drawing(axes, table.drop(columns="text", errors="ignore"), alt, notes)

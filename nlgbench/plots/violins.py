@@ -101,9 +101,8 @@ def plot_violins(
     return as_drawing(
         panels,
         data[["evaluator", "system", "output_id", "score"]].reset_index(drop=True),
-        f"Violins of each evaluator's scores, with means and ranges. Means: {texts}.",
-        "Long bars: means; short bars: ranges."
-        + f" Undefined scores: {', '.join(counts)}." * bool(counts),
+        f"Violins of each evaluator's scores, with means. Means: {texts}.",
+        "Bars: means." + f" Undefined scores: {', '.join(counts)}." * bool(counts),
     )
 
 
@@ -128,8 +127,8 @@ def _draw_evaluator(panel: Axes, scores: pd.DataFrame, systems: list[str], title
     density = {"bw_method": 0.2, "cut": 0, "gridsize": 200, "density_norm": "width", "inner": None}
     body = {"color": ESTIMATE, "saturation": 1, "alpha": 0.35, "linewidth": 0}
     sns.violinplot(scores, **style, **density, **body)
-    bars = {"color": "black", "marker": "_", "markersize": 8, "linestyle": "none", "capsize": 0.3}
-    sns.pointplot(scores, **style, **bars, errorbar=("pi", 100), err_kws={"linewidth": 0.5})
+    bars = {"color": "black", "marker": "_", "markersize": 8, "linestyle": "none"}
+    sns.pointplot(scores, **style, **bars, errorbar=None)
     margin = (high - low) * 0.04
     panel.set_ylim(low - margin, high + margin)
     if high > 1 and len(values):

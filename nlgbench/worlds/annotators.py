@@ -21,7 +21,7 @@ _INVALID = -1.0  # below the typicality of almost all sentences of the grammar
 INVALID_NATS = (_INVALID - _SHIFT) / _SLOPE
 REAL_ABOVE = 2.0
 BIAS_SD, NOISE_SD, CARELESS = 0.5, 1.1, 0.1
-_CONFIDENCE = 0.9  # level of the intervals in Figure 2
+_CONFIDENCE = 0.95  # Figure 2 has 90%
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def typicality_table(*, n_sentences: int = 100, seed: Seed = 0) -> pd.DataFrame:
     """Simulate judgments, by 20 annotators, of sentences from the whole range of log-probability.
 
     A row per sentence, for `nlgbench.plot_typicality`: text, logprob (nats), n_tokens,
-    logprob_per_token, judgment (mean, 0 to 5), ci_low, ci_high (90%, Student's t), confidence,
+    logprob_per_token, judgment (mean, 0 to 5), ci_low, ci_high (95%, Student's t), confidence,
     source. See Figure 2 of Hashimoto, Zhang and Liang (2019, doi:10.18653/v1/N19-1169).
     """
     check_n(n_sentences, "n_sentences")
@@ -117,7 +117,7 @@ def typicality_table(*, n_sentences: int = 100, seed: Seed = 0) -> pd.DataFrame:
 def typicality_correlation(table: pd.DataFrame) -> pd.DataFrame:
     """Correlate mean judgments of `typicality_table` with log-probability, per text and per token.
 
-    A row for each: x, pearson, ci_low, ci_high (90%, Fisher's), confidence, n.
+    A row for each: x, pearson, ci_low, ci_high (95%, Fisher's), confidence, n.
     """
     table = read_table(
         table, "logprob:number logprob_per_token:number judgment:number", "table has"

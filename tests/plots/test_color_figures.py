@@ -44,7 +44,7 @@ def test_each_evaluator_has_a_panel_and_each_quality_a_violin(scores):
         outline = bodies[place].get_paths()[0].vertices
         ends = [values.min(), values.max()]
         assert [outline[:, 1].min(), outline[:, 1].max()] == ends
-        assert all(np.isclose(heights, y).any() for y in (*ends, values.mean()))
+        assert np.isclose(heights, values.mean()).any()
 
 
 def test_a_score_out_of_bounds_is_refused(scores):
@@ -82,7 +82,7 @@ def test_the_width_of_a_bar_is_its_probability():
     drawn = plot_contexts(study, believed)
     (ax,) = drawn.axes
     bars = [p for p in rectangles(ax) if p.get_facecolor() == to_rgba("#BBBBBB")]
-    np.testing.assert_allclose([p.get_width() / 0.9 for p in bars], [0.2, 0.7, 0.1, 0, 1])
+    np.testing.assert_allclose([p.get_width() / 0.6 for p in bars], [0.2, 0.7, 0.1, 0, 1])
     assert drawn.data["listener"].unique().tolist() == ["literal", "human"]
     two = plot_contexts(*colored(3), outputs=["o2", "o0"])
     assert len(two.axes) == 2 and set(two.data["output_id"]) == {"o0", "o2"}

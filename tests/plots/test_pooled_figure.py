@@ -34,7 +34,7 @@ def test_the_effects_of_studies_and_their_mean_are_drawn():
 
 def test_few_studies_are_drawn_without_a_mean():
     drawn = nb.plot_pooled(nb.pool_correlations(effects(studies="abc")))
-    assert drawn.axes[0].get_title() == "chrF\nno mean (n = 3)"
+    assert drawn.axes[0].get_title() == "chrF"
     assert not drawn.axes[0].patches and "no mean" in drawn.alt
 
 

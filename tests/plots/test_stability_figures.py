@@ -39,5 +39,5 @@ def test_typicality_draws_each_text_with_its_interval_on_both_axes():
     whole, per_token = drawn.axes
     assert whole.lines[0].get_xydata().tolist() == [[-12, 2], [-8, 4]]
     assert per_token.lines[0].get_xydata().tolist() == [[-2, 2], [-1, 4]]
-    assert whole.get_title(loc="left") == "r = 0.70, 90% interval 0.50 to 0.94"
-    assert "r = 0.90" in per_token.get_title(loc="left") and "text" not in drawn.data
+    assert "(nats): Pearson's r 0.70, 90% interval 0.50 to 0.94." in drawn.notes
+    assert "Pearson's r 0.90" in drawn.notes and "text" not in drawn.data
