@@ -69,13 +69,11 @@ def interval(
 ) -> dict[str, float | int | str]:
     """Compute an interval around the full sample's estimate from subsamples of a given fraction.
 
-    The interval uses Student's t with `df` degrees of freedom (default: normal). ``center`` is the
-    mean of the replicates, ``n_undefined`` counts the undefined ones, and ``reason`` explains why
-    an interval is missing.
-
-    A subsample's bias differs from the full sample's, so only the spread of replicates is used. The
-    standard error is ``sqrt(f / (1 - f))`` times their standard deviation, with f the fraction
-    (Politis, Romano and Wolf 1999, *Subsampling*, doi:10.1007/978-1-4612-1554-7).
+    It uses Student's t with `df` degrees of freedom (default: normal). A subsample's bias differs
+    from the full sample's, so only the spread of replicates counts: the standard error is ``sqrt(f
+    / (1 - f))`` times their standard deviation, with f the fraction (Politis, Romano and Wolf 1999,
+    *Subsampling*, doi:10.1007/978-1-4612-1554-7). ``center`` is the mean of the replicates, and
+    ``n_undefined`` counts the undefined ones.
     """
     values = np.asarray(replicates, dtype=np.float64)
     defined = values[np.isfinite(values) & np.isfinite(estimate)]
@@ -101,14 +99,13 @@ def split_interval(
 ) -> dict[str, float | int | str]:
     """Compute an interval around the full sample's estimate from splits into two halves.
 
-    The result is as for `interval`, except that center is the mean of all halves, n_resamples
-    counts splits, and n_undefined counts splits with an undefined half, which reason reports.
-    `added` is variance from a source other than the split rows. Without it, ``se^2`` is the mean
-    over splits of ``(half - other)^2 / 4``, the estimate from repeated half-samples and their
+    As `interval`, except that center is the mean of all halves, and n_resamples and n_undefined
+    count splits. `added` is variance from a source other than the split rows. Without it, ``se^2``
+    is the mean over splits of ``(half - other)^2 / 4``, from repeated half-samples and their
     complements (McCarthy 1969, *Review of the International Statistical Institute* 37,
     doi:10.2307/1402116; Wolter 2007, *Introduction to Variance Estimation*, chapter 3,
-    doi:10.1007/978-0-387-35099-8). The difference of two halves, which share no rows, has four
-    times the variance at full size if variance is proportional to 1 / n.
+    doi:10.1007/978-0-387-35099-8): the difference of two halves has four times the variance at full
+    size, if variance is proportional to 1 / n.
     """
     values = np.array([halves, others], dtype=np.float64)
     defined = values[:, np.isfinite(values).all(axis=0)]

@@ -26,19 +26,12 @@ _NEW = "Only values from other data, training or parameters are available."
 def cv_star(values: ArrayLike) -> Floats:
     """Compute CV*, the small-sample coefficient of variation of repeated measurements.
 
-    `values`, of shape (n_values,) or (n_sets, n_values), are on a scale that starts at 0.
+    `values`, of shape (n_values,) or (n_sets, n_values), are on a scale that starts at 0. The
+    result is in percent: 0 if all values are equal, NaN where one is missing or not above 0.
 
-    The result is in percent: 0 if all values are equal, NaN where one is missing or not above 0.
-
-    Notes
-    -----
     ``CV* = (1 + 1 / (4 n)) s / c4(n) / mean * 100``, with s the standard deviation (ddof 1) and
     ``c4(n) = sqrt(2 / (n - 1)) Gamma(n / 2) / Gamma((n - 1) / 2)`` (Belz, Popovic and Mille 2022,
-    doi:10.18653/v1/2022.acl-long.2; Belz 2022, doi:10.1162/coli_a_00448).
-
-    Examples
-    --------
-    Seven repeats of one system's BLEU (Belz, Popovic and Mille 2022, Table 4):
+    doi:10.18653/v1/2022.acl-long.2; Belz 2022, doi:10.1162/coli_a_00448). Their Table 4:
 
     >>> cv_star([84.51, 84.50, 87.46, 85.60, 84.20, 86.61, 86.20]).round(2).item()
     1.56

@@ -32,17 +32,17 @@ def read_comm_eval(path: Path, *, filtered: bool = True) -> Study:
     The ``system`` (see `QUALITY`) is the intended quality: 1,912 descriptive, 1,343 ambiguous and
     1,909 misleading captions of 360 contexts such as ``ci7.1``. In its twin ``ci7.0``, the target
     and the first distractor are exchanged; a misleading caption describes the twin. ``item_id`` is
-    the context, except for 405 game captions of Monroe et al. about other colors, such as
-    ``ci7.1/2``. References are the kept descriptive captions of the context, by their output_id.
+    the context, or for 405 game captions about other colors one such as ``ci7.1/2``. References are
+    the kept descriptive captions of the context.
 
     ``listener_success`` is 1 if a listener picked the target, ``twin_picked`` if the twin's target.
-    Crowd captions have three listeners, ``l1`` to ``l3``, which are positions, not individuals.
-    Game captions have one ``partner_success``, always 1. ``group_id`` is the pair of contexts.
+    Crowd captions have three listeners, which are positions, not individuals; game captions have
+    one ``partner_success``, always 1. ``group_id`` is the pair of contexts.
 
-    The filter reproduces the paper's counts. It keeps a descriptive caption if at least 2 of its 3
-    listeners found the target, or if it is from a game. It keeps an ambiguous caption if it has a
-    listener and differs from all kept descriptions of its context. It drops a misleading caption
-    only if it equals such a description and the file labels the context far.
+    The filter reproduces the paper's counts. It keeps a descriptive caption from a game, or if 2 of
+    3 listeners found the target; an ambiguous one that has a listener and differs from all kept
+    descriptions of its context; and a misleading one, unless it equals such a description and the
+    file labels the context far.
     """
     captions, judgments = _captions(path)
     described = captions["kind"] != "ambiguous"

@@ -81,13 +81,12 @@ def read_dailydialog(path: Path) -> Study:
 def read_dailydialog_turns(path: Path) -> pd.DataFrame:
     """Read the human responses to every turn of DailyDialog's 1,000 test dialogues.
 
-    An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts. A context consists
-    of all previous turns; its ``item_id``, such as ``73_4``, is the number of the dialogue and that
-    of the last turn. ``73_4-original`` is DailyDialog's own next turn; ``73_4-r1`` to ``-r4`` are
-    from the release's annotators. To train a generator for the 100 contexts of `read_dailydialog`,
-    exclude all equal contexts.
-
-    First turns are tokenized here, by rules that agree with the release's on 99.7% of other turns.
+    An ``outputs`` table: 33,699 responses of system ``human`` to 6,740 contexts, each of all
+    previous turns; its ``item_id``, such as ``73_4``, has the numbers of the dialogue and of the
+    last turn. ``73_4-original`` is DailyDialog's own next turn; ``73_4-r1`` to ``-r4`` are from the
+    release's annotators. To train a generator for the contexts of `read_dailydialog`, exclude all
+    equal contexts. First turns are tokenized here, by rules that agree with 99.7% of the release's
+    other turns.
     """
     rows = []
     for line in path.read_text(encoding="utf-8").split("\n"):

@@ -119,14 +119,12 @@ def diversity_of_subsets(
     """Measure the diversity of subsets of texts, counting n-grams once: a row per subset.
 
     `members`, of shape (n_subsets, n_texts), marks each subset's texts. Columns are ``distinct_1``
-    to `max_n` (0 to 1, higher is more diverse) and ``entropy_n`` (nats), both NaN where no text has
-    n tokens; and the mean Self-BLEU as ``self_bleu_4`` (*lower* is more diverse), NaN with fewer
-    than two texts.
+    to `max_n` (0 to 1, higher is more diverse), ``entropy_n`` (nats) and the mean Self-BLEU as
+    ``self_bleu_4`` (*lower* is more diverse), NaN where too few texts have n tokens.
 
-    N is a subset's number of n-grams, and N_g the count of each distinct n-gram g, within texts.
-    Then ``distinct_n = distinct n-grams / N`` (Li et al. 2016, doi:10.18653/v1/N16-1014, divide by
-    tokens), and ``entropy_n = log N - sum of N_g log(N_g) / N`` (Zhang et al. 2018,
-    arXiv:1809.05972). All depend on the number and length of texts.
+    With N n-grams and counts N_g within texts, ``distinct_n = distinct n-grams / N`` (Li et al.
+    2016, doi:10.18653/v1/N16-1014, divide by tokens), and ``entropy_n = log N - sum of N_g log(N_g)
+    / N`` (Zhang et al. 2018, arXiv:1809.05972). All depend on the number and length of texts.
     """
     counts = ngram_counts(texts, max_n=max(max_n, bleu_n))
     largest = max(len(order) for order in counts)
@@ -236,11 +234,9 @@ def overlap_with_training(
 ) -> Floats:
     """Score texts by BLEU (as in `self_bleu`) against their nearest neighbors in a training corpus.
 
-    **Higher is closer to the corpus.** A text that also occurs in the corpus is its own neighbor,
-    so copies are detected.
-
-    Table 14 of Garbacea et al. (2019, doi:10.18653/v1/D19-1409) reports the mean per generator, but
-    does not define neighbors; we use `nearest_texts`.
+    **Higher is closer to the corpus**; a text that occurs in it is its own neighbor. Table 14 of
+    Garbacea et al. (2019, doi:10.18653/v1/D19-1409) does not define neighbors; we use
+    `nearest_texts`.
     """
     counts, order = ngram_matrix([*texts, *corpus], max_n=max_n)
     of_order = (order[:, None] == np.arange(1, max_n + 1)).astype(np.float64)

@@ -196,11 +196,10 @@ def cider(
     doi:10.1109/CVPR.2015.7299087). A hypothesis's references form one document. The weight of an
     n-gram is its count times ``ln N - ln max(1, df)``, with N documents in the group. For one
     reference, CIDEr-D is ``10 exp(-(difference in words)^2 / (2 * 6^2)) * sum(min(h, r) * r) / (|h|
-    |r|)``, and CIDEr is ``10 sum(h * r) / (|h| |r|)`` (the factor 10 is in its authors' code, not
-    in the paper). Both are averaged over n-gram orders 1 to 4 (a text of two words reaches 5), then
-    over references. As in that code and pycocoevalcap, weights use raw counts, which the paper
-    divides by the text's number of n-grams. NaN where only one hypothesis of a group has
-    references, because all weights are then 0 (pycocoevalcap returns 0).
+    |r|)``, and CIDEr is ``10 sum(h * r) / (|h| |r|)``, averaged over n-gram orders 1 to 4, then
+    over references. The factor 10 and raw counts as weights are from its authors' code (and
+    pycocoevalcap), not from the paper. NaN where only one hypothesis of a group has references,
+    because all weights are then 0.
     """
     usable_lists = usable(references)
     labels = [0] * len(usable_lists) if group is None else list(group)

@@ -16,12 +16,10 @@ def score_perplexity(study: Study, names: Sequence[str]) -> pd.DataFrame:
     """Score each output by its perplexity under one model; at least 1, and **lower is better**.
 
     ``perplexity@m`` is ``exp(-logprob / n_tokens)`` of one output under model m of ``logprobs``;
-    plain ``perplexity`` uses the only model. The tokens, with or without the end of a text, are
-    those of ``logprobs``. Perplexities under different vocabularies are not comparable.
-
-    NaN where the log-probability is missing, or the text has probability 0 (infinite perplexity);
-    the signature counts both cases. If most texts contain words that a small model does not know,
-    use log-probabilities of known words (`RecurrentModel.logprob_known`).
+    plain ``perplexity`` uses the only model. Perplexities under different vocabularies are not
+    comparable. NaN where the log-probability is missing, or the text has probability 0, which the
+    signature counts. If most texts have words that a small model does not know, use
+    log-probabilities of known words (`RecurrentModel.logprob_known`).
     """
     logprobs = study.logprobs
     assert logprobs is not None  # the registry of `score` guarantees this

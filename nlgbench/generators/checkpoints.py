@@ -95,11 +95,10 @@ def train_checkpoints(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Train a small language model on human texts, sample its checkpoints, and score outputs.
 
-    `human` is an ``outputs`` table of human training texts. If any has a context, the model is
-    conditional, and `n` contexts are drawn uniformly. `to_score` are the outputs to compute
-    perplexity for. The first result is the table of `sample_checkpoints`; the second contains the
-    ``logprobs`` of `to_score` under the trained model, in the same order. These are sums over known
-    words and the end of the text, which ``n_tokens`` counts.
+    `human` is an ``outputs`` table of training texts; if any has a context, the model is
+    conditional, and `n` contexts are drawn. The first result is the table of `sample_checkpoints`;
+    the second has the ``logprobs`` of `to_score` under the trained model, in the same order: sums
+    over known words and the end of the text, which ``n_tokens`` counts.
     """
     for_model, for_contexts, for_texts = np.random.default_rng(seed).spawn(3)
     conditional = bool(human["context"].ne("").any())

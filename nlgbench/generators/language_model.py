@@ -78,10 +78,9 @@ def fit_ngram(texts: list[str], order: int) -> NgramModel:
     """Fit an n-gram model with Witten-Bell smoothing.
 
     For a history h with c occurrences, followed by t different words, ``p(w | h) = (c(h, w) + t p(w
-    | h')) / (c + t)``, where h' is h without its first word. Unigrams are smoothed with the uniform
+    | h')) / (c + t)``, where h' is h without its first word; unigrams are smoothed with the uniform
     distribution over vocabulary and end (Chen and Goodman 1999, section 2.5,
-    doi:10.1006/csla.1999.0128). Sentences are never empty: at the start, the end has probability 0
-    and the rest is renormalized.
+    doi:10.1006/csla.1999.0128). No sentence is empty: at the start, the end has probability 0.
     """
     vocabulary = tuple(sorted({word for text in texts for word in text.split(" ")}))
     index = {word: number for number, word in enumerate(vocabulary)}

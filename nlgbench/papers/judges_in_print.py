@@ -274,13 +274,11 @@ def findings() -> pd.DataFrame:
 def flip_under_independence() -> pd.DataFrame:
     """Compute Table 9 as it would be if detectors and annotators were independent.
 
-    Columns: row, column, estimate (under independence), ci_low, ci_high, p, n.
-
-    Suppose that the detector calls a share p of a generator's reviews generated (Table 7), and the
-    annotators' majority a share m (Table 3, H2). If they are independent given the generator, they
-    agree on ``p m + (1 - p)(1 - m)``; quality is 100 minus that, in percent. If p > 1/2, agreement
-    increases with m, so majority labels flip the sign by construction. Intervals ignore that p and
-    m are estimates.
+    If a detector calls a share p of a generator's reviews generated (Table 7), and the annotators'
+    majority a share m (Table 3, H2), they agree on ``p m + (1 - p)(1 - m)`` of reviews; quality is
+    100 minus that, in percent. If p > 1/2, agreement increases with m, so majority labels flip the
+    sign by construction. Intervals ignore that p and m are estimates. Columns: row, column,
+    estimate, ci_low, ci_high, p, n.
     """
     quality, expected = 100 - generators(3), _agreement_under_independence()
     rows = [
@@ -299,9 +297,9 @@ def agreement_beyond_independence() -> pd.DataFrame:
 
     A row per meta-discriminator: estimate (Table 8 minus agreement under independence, as a mean
     over generators in percentage points; positive if both suspect the same reviews), ci_low,
-    ci_high (95%, Student's t over generators), n (generators), reason. Cells of Table 8 that repeat
-    Table 7's SVM column are omitted. If a detector calls all reviews generated, the difference is
-    uninformative: it only reflects rounding of H2, and the few reviews with fewer than five votes.
+    ci_high (95%, Student's t over generators), n, reason. Cells of Table 8 that repeat Table 7's
+    SVM column are omitted. If a detector calls all reviews generated, the difference only reflects
+    rounding.
     """
     expected, printed = _agreement_under_independence(), generators(8)
     rows = []
@@ -317,10 +315,10 @@ def detector_differences() -> pd.DataFrame:
     """Estimate how the meta-discriminators differ in accuracy on individual reviews.
 
     A row per pair and set of reviews (``d_test``, Table 4; ``annotated``, Table 7): estimate
-    (accuracy of a minus that of b, percentage points), ci_low, ci_high (95%), n (reviews). The
-    number of joint errors is not printed, so the normal interval uses the largest variance that the
-    two accuracies allow, ``(e_a + e_b - (e_a - e_b)^2) / n``. D-test has the generated reviews of
-    Table 2 and equally many human-written ones, because Table 4's averages are means of both.
+    (accuracy of a minus that of b, percentage points), ci_low, ci_high (95%), n (reviews). Joint
+    errors are not printed, so the interval uses the largest variance that the two accuracies allow,
+    ``(e_a + e_b - (e_a - e_b)^2) / n``. D-test has the generated reviews of Table 2 and equally
+    many human ones, because Table 4's averages are means of both.
     """
     sizes = load_printed(f"{PAPER}/table2")["d_test"]
     generated = 11 * sizes["model_in_table_1_except_google_lm"] + sizes["google_lm"]

@@ -61,18 +61,10 @@ class Drawing:
     notes: str = ""
 
     def save(self, path: str | os.PathLike) -> list[Path]:
-        """Save the figure as PDF and PNG, its numbers as CSV and its alternative text as TXT.
+        """Save the figure as PDF and PNG (300 dpi), numbers as CSV, alternative text as TXT.
 
-        Parameters
-        ----------
-        path : path
-            File name. ``boundary``, or this name with any of the four suffixes, creates
-            ``boundary.pdf``, ``boundary.png`` (300 dpi), ``boundary.csv`` and ``boundary.txt``.
-
-        Returns
-        -------
-        list of Path
-            The four files. Each replaces an earlier version only when it is complete.
+        `path` is a file name, with or without one of the four suffixes. The four files are
+        returned; each replaces an earlier version only when it is complete.
         """
         base = Path(path)
         if base.suffix in (".pdf", ".png", ".csv", ".txt"):

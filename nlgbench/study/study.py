@@ -301,17 +301,9 @@ class Study:
     def only(self, *, systems: Iterable[str] | None = None, is_human: bool | None = None) -> Study:
         """Keep the outputs of some systems, and all rows that refer to them.
 
-        Parameters
-        ----------
-        systems : iterable of str, optional
-            Names of systems; human texts are also kept, unless `is_human` excludes them.
-        is_human : bool, optional
-            True keeps only human texts, False only those of systems.
-
-        Raises
-        ------
-        ValueError
-            If a system is unknown. If no output is left, it is `status.Unsupported`.
+        `systems` are names of systems; human texts are kept, too, unless `is_human` excludes them.
+        True keeps only human texts, False only those of systems. An unknown system is a ValueError;
+        if no output is left, it is `status.Unsupported`.
         """
         is_kept = np.ones(len(self.outputs), dtype=bool)
         if systems is not None:

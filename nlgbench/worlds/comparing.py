@@ -23,11 +23,11 @@ def compared_reviews(*, n_outputs: int = 150, of_ratings: bool = True, seed: int
     """Simulate reviews of ten systems, rated by five annotators, with data to train comparators.
 
     Contexts are empty, so that any two reviews can be compared. ``related["human"]`` has a thousand
-    more human reviews, to train a language model. With `of_ratings`, the study also has:
-    ``related["human_again"]``, for a second language model; ``related["many"]``, a thousand outputs
-    of each system, with their quality (nats per token under the grammar) in ``truth["outputs"]``;
-    ``truth["systems"]``, the mean quality over 4,000 texts; and ``truth["pairs"]`` (system_a,
-    system_b, wins), the share of pairs of texts in which a's is better minus that in which b's is.
+    more human reviews, to train a language model. With `of_ratings`, also
+    ``related["human_again"]``; ``related["many"]``, a thousand outputs of each system, with their
+    quality (nats per token under the grammar) in ``truth["outputs"]``; ``truth["systems"]``, the
+    mean over 4,000 texts; and ``truth["pairs"]`` (system_a, system_b, wins: the share of pairs that
+    a wins minus that it loses).
     """
     study = simulate(
         "reviews", systems=SYSTEMS, n_outputs=n_outputs, n_annotators=5, n_truth=0, seed=seed

@@ -33,12 +33,9 @@ def review_crowd(
 ) -> Study:
     """Simulate a study like Judge the Judges: votes "real" or "fake" on short reviews.
 
-    Half of the outputs are human, in total and in each HIT (``group_id``). Each output is a
-    separate item; outputs are in the order of the HITs, as in the release. Each HIT has `n_votes`
-    annotators, who judge no other HIT. `vote_truth` computes ``truth["systems"]``.
-
-    The design follows Garbacea et al. (2019), section 3.3.1, doi:10.18653/v1/D19-1409. The
-    annotators of `nlgbench.worlds.annotators` vote "real" for typical texts.
+    The design follows Garbacea et al. (2019), section 3.3.1, doi:10.18653/v1/D19-1409. Half of the
+    outputs are human, in total and in each HIT (``group_id``), which has `n_votes` annotators of
+    its own. Each output is an item. `vote_truth` computes ``truth["systems"]``.
     """
     for_training, for_texts, for_hits, for_votes, for_truth = np.random.default_rng(seed).spawn(5)
     if not isinstance(systems, Mapping):

@@ -36,10 +36,10 @@ def gaussian_world(
     """Simulate a study in which human and system outputs are two Gaussian classes.
 
     `systems` gives each system's quality shift and likelihood shift, as in `ANNEALED`. Mean
-    judgment and log-probability per token are Gaussian with the same covariance in both classes.
-    The optimal error is therefore ``Phi(-Delta / 2)``, where ``Delta`` is the Mahalanobis distance
-    of the class means, and HUSE is twice that (Hashimoto, Zhang and Liang 2019, eq. 3,
-    doi:10.18653/v1/N19-1169). A judgment is latent quality + the annotator's leniency + noise.
+    judgment and log-probability per token have the same covariance in both classes, so the optimal
+    error is ``Phi(-Delta / 2)``, with ``Delta`` the Mahalanobis distance of the class means, and
+    HUSE is twice that (Hashimoto, Zhang and Liang 2019, eq. 3, doi:10.18653/v1/N19-1169). A
+    judgment is latent quality + the annotator's leniency + noise.
     """
     systems = ANNEALED if systems is None else systems
     check_classes(systems, n_outputs=n_outputs, n_annotators=n_annotators)

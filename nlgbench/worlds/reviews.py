@@ -45,15 +45,15 @@ def review_world(
 ) -> Study:
     """Simulate a study of short product reviews with known probabilities.
 
-    Human outputs are drawn from the reference, the grammar of `nlgbench.generators.reviews`. An
-    item is a human review with its context (product and aspect). A system's output for the item is
-    drawn independently of the context, and annotators rate the text alone.
+    Human outputs are drawn from the grammar of `nlgbench.generators.reviews`. An item is a human
+    review with its context (product and aspect). A system's output is drawn independently of the
+    context, and annotators rate the text alone.
 
-    ``truth["systems"]`` has a row per system: l_star (1 - TV), huse, huse_q, huse_d, and entropy
-    (nats per text), each with its Monte Carlo standard error in ``*_se`` (0 if enumerated); see
-    `truth.population_scores`. These scores use typicality and this study's annotators, of whom
-    ``n_careless`` rate at random. ``huse_others`` (mean), ``huse_others_sd``, ``_min``, ``_max``
-    and the same for huse_q and huse_d describe `N_PANELS` other samples.
+    ``truth["systems"]``: l_star (1 - TV), huse, huse_q, huse_d, and entropy (nats per text), each
+    with its Monte Carlo standard error in ``*_se``; see `truth.population_scores`. Scores use this
+    study's annotators, of whom ``n_careless`` rate at random. ``huse_others`` (mean),
+    ``huse_others_sd``, ``_min``, ``_max`` and the same for huse_q and huse_d describe `N_PANELS`
+    other samples.
     """
     rng = np.random.default_rng(seed)
     for_training, for_panel, for_humans, for_truth = rng.spawn(4)

@@ -34,12 +34,11 @@ class _Binned(NamedTuple):
 def population_scores(reference: Draws, system: Draws, panel: Panel) -> dict[str, float]:
     """Compute L*, HUSE, HUSE-Q and HUSE-D in the limit of infinitely many outputs.
 
-    ``l_star`` = 1 - TV = E[2 min(h, 1 - h)], where h is the exact probability that a text is human
-    and the mean is over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition 2,
-    doi:10.18653/v1/N19-1169). ``huse`` is twice the error of the optimal classifier that uses
-    log-probability per token under the system and these annotators' mean judgment; ``huse_q`` uses
-    only judgments. Probabilities are estimated in bins on one half of the texts and the error on
-    the other, so the bias is small and upward.
+    ``l_star`` = 1 - TV = E[2 min(h, 1 - h)], where h is the exact probability that a text is human,
+    over both classes (Hashimoto, Zhang and Liang 2019, eq. 2 and proposition 2,
+    doi:10.18653/v1/N19-1169). ``huse`` is twice the error of the optimal classifier by
+    log-probability per token and these annotators' mean judgment; ``huse_q`` uses only judgments.
+    Probabilities are estimated in bins on one half of the texts, so the small bias is upward.
     """
     return _averaged(_losses(_bin_texts(reference, system), panel))
 
@@ -76,12 +75,12 @@ def over_panels(reference: Draws, system: Draws, panels: Sequence[Panel]) -> dic
 def theorem1_bound(reference: Draws, system: Draws, panel: Panel) -> dict[str, float | bool]:
     """Compute the bounds of HUSE from Theorem 1, in the limit of infinitely many outputs.
 
-    ``L* <= L(phi) <= L* + 2 (1 - 2^-I)``, where ``I = I(z_opt; phi_opt | phi)`` in bits, z_opt is
-    the prediction of the optimal classifier ("human" if p_ref > p_model), and phi_opt = [p_ref,
-    p_model] (Hashimoto, Zhang and Liang 2019, appendix A.2, Theorem 1, doi:10.18653/v1/N19-1169).
-    z_opt is a function of phi_opt, so I is the entropy ``H(z_opt | phi)``. ``disagreement`` is the
-    share of texts for which HUSE's rule differs from z_opt. ``huse`` is cross-validated, which
-    biases it upward, so ``holds`` is stricter than the theorem.
+    ``L* <= L(phi) <= L* + 2 (1 - 2^-I)`` (Hashimoto, Zhang and Liang 2019, appendix A.2,
+    doi:10.18653/v1/N19-1169), where ``I = I(z_opt; phi_opt | phi)`` in bits, z_opt is the
+    prediction of the optimal classifier ("human" if p_ref > p_model), and phi_opt = [p_ref,
+    p_model], so that I is the entropy ``H(z_opt | phi)``. ``disagreement`` is the share of texts
+    for which HUSE's rule differs from z_opt. ``huse`` is cross-validated, so ``holds`` is stricter
+    than the theorem.
     """
     placed = _bin_texts(reference, system)
     loss, level, bins = _losses(placed, panel), placed.level, placed.bins

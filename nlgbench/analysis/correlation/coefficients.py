@@ -319,9 +319,9 @@ def pair_p_values(values: Floats) -> Floats:
     """Compute one-sided p for the first of each pair of columns (items, systems) being better.
 
     p is .5 where scores do not differ, and NaN where a system has no output. It is the normal limit
-    of a paired permutation test, as in the soft pairwise accuracy of Thompson et al. (2024,
-    https://aclanthology.org/2024.wmt-1.118). Their code counts sums at or above the observed one,
-    so its result depends on the order of systems. Systems that share fewer than two items are
+    of the paired permutation test of Thompson et al. (2024,
+    https://aclanthology.org/2024.wmt-1.118), whose code counts sums at or above the observed one,
+    so that its result depends on the order of systems. Systems that share fewer than two items are
     compared as unpaired samples.
     """
     sums = pair_sums(values).sum(axis=0, keepdims=True)

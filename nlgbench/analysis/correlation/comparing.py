@@ -427,12 +427,11 @@ def swap_p(swapped: Floats, *, named: bool) -> tuple[Floats, Floats, float]:
 def max_t(values: Floats) -> tuple[Floats, float]:
     """Adjust p of m tests (m, r) by step-down max-T; also return the smallest possible adjusted p.
 
-    The first of r common permutations is the observed data. With tests sorted by |t| in descending
-    order, the adjusted p of the j-th is the share of permutations in which the maximum over the
-    j-th to the last test is at least its |t|. It is never below that of the test before (Westfall
-    and Young 1993, *Resampling-Based Multiple Testing*, algorithm 4.1; Romano and Wolf 2005,
-    doi:10.1198/016214504000000539). It controls the family-wise error if permutations have the
-    joint distribution of any set of true null hypotheses (subset pivotality).
+    The first of r common permutations is the observed data. With tests sorted by |t|, descending,
+    the adjusted p of the j-th is the share of permutations in which the maximum over the j-th to
+    the last test is at least its |t|, and at least that of the test before (Westfall and Young
+    1993, *Resampling-Based Multiple Testing*, algorithm 4.1; Romano and Wolf 2005,
+    doi:10.1198/016214504000000539). It controls the family-wise error under subset pivotality.
     """
     p = np.full(len(values), np.nan)
     size = np.abs(np.where(np.isfinite(values), values, 0))

@@ -87,14 +87,10 @@ class PooledCorrelations(Reported):
         """Rank evaluators by their means over common studies, which alone are comparable.
 
         Ranked are evaluators, except sentinels, with effects in at least five studies. While they
-        share fewer than five, those with the fewest are left out. A ranking needs two evaluators.
-
-        Returns
-        -------
-        DataFrame
-            A row per evaluator, highest mean first: evaluator (of pairs, the first), estimate,
-            ci_low, ci_high (over the common studies), n_studies (common ones; without a rank, all
-            of the evaluator's), status (a code; ``ok``), reason (its text), rank (1 is highest).
+        share fewer than five, those with the fewest are left out; two are needed. A row per
+        evaluator, the highest mean first: evaluator (of pairs, the first), estimate, ci_low,
+        ci_high (over the common studies), n_studies (without a rank, all of the evaluator's),
+        status (a code; ``ok``), reason (its text), rank (1 is highest).
         """
         effects = self.studies.rename(columns={"evaluator_a": "evaluator"})
         effects = effects[~effects["evaluator"].isin(SENTINELS)]

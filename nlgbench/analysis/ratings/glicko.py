@@ -27,13 +27,11 @@ def glicko2(
 ) -> pd.DataFrame:
     """Rate the systems of one comparator's games: system, estimate, deviation, volatility, n_games.
 
-    See Glickman (2012), *Example of the Glicko-2 system*,
-    http://www.glicko.net/glicko/glicko2.pdf. With mu and phi in nats, ``g = 1 / sqrt(1 + 3 phi_j^2
-    / pi^2)``, ``E = 1 / (1 + exp(-g (mu - mu_j)))`` and the information ``I = sum g^2 E (1 - E)``,
-    the update is ``phi'^2 = 1 / (1 / phi^2 + I)`` and ``mu' = mu + phi'^2 sum g (s - E)``.
-
-    Each game is a rating period. Systems do not change, so volatility is 0, and deviations do not
-    grow between games. Without a seed, games follow the table's order.
+    See Glickman (2012), http://www.glicko.net/glicko/glicko2.pdf. With mu and phi in nats, ``g = 1
+    / sqrt(1 + 3 phi_j^2 / pi^2)``, ``E = 1 / (1 + exp(-g (mu - mu_j)))`` and the information ``I =
+    sum g^2 E (1 - E)``, the update is ``phi'^2 = 1 / (1 / phi^2 + I)`` and ``mu' = mu + phi'^2 sum
+    g (s - E)``. Each game is a rating period. Systems do not change, so volatility is 0, and
+    deviations do not grow. Without a seed, games follow the table's order.
     """
     if tie_ratio is not None and not 0 <= tie_ratio <= 1:
         raise ValueError(

@@ -319,13 +319,10 @@ def _play_jointly(
 class Convergence:
     """Tournaments from several seeds.
 
-    Parameters
-    ----------
-    table : DataFrame
-        A row per tournament: pairing, seed, games, settled (whether the stopping rule ended it),
-        and Spearman's correlations of its ratings with ratings from all games and with `quality`.
-    history : DataFrame
-        The first tournament with random pairing: game, system, rating, deviation.
+    ``table`` has a row per tournament: pairing, seed, games, settled (whether the stopping rule
+    ended it), and Spearman's correlations of its ratings with ratings from all games and with
+    `quality`. ``history`` has the first tournament with random pairing: game, system, rating,
+    deviation.
     """
 
     table: pd.DataFrame

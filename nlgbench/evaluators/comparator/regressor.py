@@ -28,13 +28,10 @@ def train_regressor(
 ) -> Comparator:
     """Train a regressor that predicts an output's mean judgment in the quality dimension.
 
-    Its name consists of the backend and the dimension, such as ``regressor_frozen@quality``.
-
-    ADEM (Lowe et al. 2017, doi:10.18653/v1/P17-1103) uses an encoder trained on dialogues; its code
-    and weights are not used here. Instead, this is unweighted ridge regression on the text's vector
-    and its elementwise product with the context's. Vectors are embeddings of a frozen encoder,
-    standardized on the training texts, or TF-IDF. The penalty, from `PENALTIES`, minimizes the
-    leave-one-out squared error.
+    It takes the role of ADEM (Lowe et al. 2017, doi:10.18653/v1/P17-1103), whose encoder was
+    trained on dialogues: unweighted ridge regression on the text's vector (of a frozen encoder,
+    standardized, or TF-IDF) and its elementwise product with the context's. The penalty, from
+    `PENALTIES`, minimizes the leave-one-out squared error. A name is ``regressor_frozen@quality``.
     """
     dimension = study.dimension()
     mean = study.judged(dimension).groupby("output_id")["value"].mean()

@@ -26,15 +26,8 @@ from nlgbench.study.checks import checked
 class Listener:
     """Infer which state a caption refers to; implement `predict_proba` for your own listener.
 
-    Attributes
-    ----------
-    name : str
-        The listener's name in tables.
-    signature : str
-        A description of its scores: recipe, unit and scale.
+    Tables show its `name`, and its `signature`: recipe, unit and scale of its scores.
 
-    Examples
-    --------
     >>> class Guess(Listener):
     ...     name = "guess"
     ...
@@ -62,24 +55,16 @@ class Listener:
     def predict_proba(self, contexts: Any, captions: Any) -> Floats:
         """Return the probability of each state, (n, n_states); a row of NaN where undefined.
 
-        Parameters
-        ----------
-        contexts : array-like of shape (n, n_states, n_features)
-            Features of the states.
-        captions : sequence of str
-            One per context.
+        `contexts` are features of the states, (n, n_states, n_features), with one caption each.
         """
         raise NotImplementedError
 
     def score_outputs(self, study: Study) -> pd.Series:
-        """Score outputs by the probability that the listener assigns to the target.
+        """Score outputs by the probability that the listener assigns to the target, by output_id.
 
-        Returns
-        -------
-        Series
-            Probability of the target by output_id, 0 to 1; higher is better. If the speaker means
-            the target, it is ``exp(-M)``, where M is the divergence of Newman, Cohn-Gordon and
-            Potts (2020, arXiv:1909.07290, equation 1). NaN where the listener returns NaN.
+        Higher is better, from 0 to 1. If the speaker means the target, it is ``exp(-M)``, where M
+        is the divergence of Newman, Cohn-Gordon and Potts (2020, arXiv:1909.07290, equation 1). NaN
+        where the listener returns NaN.
         """
         answers = ask_listener(self, study)
         if self.seen:
@@ -185,19 +170,15 @@ def beliefs(study: Study, listeners: Listeners) -> pd.DataFrame:
 class Calibration:
     """Accuracy, log loss and calibration error of listeners' probabilities.
 
-    Attributes
-    ----------
-    measures : DataFrame
-        A row per listener, stage (before or after temperature scaling) and measure: measure,
-        estimate, ci_low, ci_high, confidence, n, n_undefined, status (a code; ``ok``), reason (its
-        text), listener, seed, stage.
-        ``accuracy`` (0 to 1): share of outputs whose most probable state is the target (1/m if m
-        states tie). ``nll`` (nats, lower is better): mean negative log-probability of the target.
-        ``ece`` (0 to 1, lower is better): expected calibration error.
-    bins : DataFrame
-        A row per listener, stage and bin of probability: bin_low (exclusive), bin_high (inclusive),
-        probability (mean in the bin), estimate (share correct, ties split), ci_low, ci_high,
-        confidence, n, ece (over all bins), listener, seed, stage. NaN in an empty bin.
+    ``measures`` has a row per listener, stage (before or after temperature scaling) and measure,
+    with estimate, ci_low, ci_high, confidence, n, n_undefined, status (a code; ``ok``), reason.
+    ``accuracy`` (0 to 1): share of outputs whose most probable state is the target (1/m if m states
+    tie). ``nll`` (nats, lower is better): mean negative log-probability of the target. ``ece`` (0
+    to 1, lower is better): expected calibration error.
+
+    ``bins`` has a row per listener, stage and bin of probability: bin_low (exclusive), bin_high
+    (inclusive), probability (mean in the bin), estimate (share correct, ties split), ci_low,
+    ci_high, confidence, n, ece (over all bins). NaN in an empty bin.
     """
 
     measures: pd.DataFrame

@@ -53,13 +53,10 @@ class NeuralListener(Listener):
 
     `features` are Fourier features of HSL colors ("hsv"), or raw numbers of about 1.
     `learning_rate` is the maximum of one cycle of Adam; `units` are those of each LSTM (default:
-    160 for the context-aware listener, 200 for others). `temperature` divides log-probabilities; it
-    is fitted on dev rounds, or 1.
-
-    Notes
-    -----
-    Training uses batches of 64, dropout .3 and gradients clipped to norm 5. Dev loss, at its best
-    temperature, selects the epoch. An empty caption makes all states equally likely.
+    160 for the context-aware listener, 200 for others). `temperature`, fitted on dev rounds,
+    divides log-probabilities. Training uses batches of 64, dropout .3 and gradients clipped to norm
+    5; the dev loss at its best temperature selects the epoch. An empty caption makes all states
+    equally likely.
     """
 
     kind: ClassVar[str]
