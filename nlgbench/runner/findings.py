@@ -270,9 +270,6 @@ def judge_findings(
     where = {"test": "consistency", "evaluator": ("not in", [*VERDICT_SENTINELS])}
     options |= {"where": where, "order": "lowest", "rest": "higher for {n} others"}
     orders = facts.say(same, "audit_findings", "{number} for {evaluator}", **options)
-    null = "In AlpacaEval, according to its judge, GPT-4 Turbo, a constant text (NullModel) has a "
-    wins = "{estimate:.0%} in {n_clusters} comparisons with texts of GPT-4 Turbo"
-    only = {"evaluator": "NullModel", "kind": "all prompts"}
     return [
         _agreement(facts, judged, dimension, threshold),
         orders and orders.about(study=compared),
@@ -280,8 +277,21 @@ def judge_findings(
         _reversal(facts, grouped),
         _replacement(facts, judged, dimension),
         _audit(facts, compared),
-        facts.say(f"{null}win rate of", "alpaca_eval", wins, only),
+        _constant(facts),
     ]
+
+
+def _constant(facts: Facts) -> Finding | None:
+    """Report how often AlpacaEval's constant text wins."""
+    where = {"evaluator": "NullModel", "kind": "all prompts"}
+    if facts.rows("alpaca_eval", where).empty:
+        return None
+    number = facts.number("alpaca_eval", where, form=".0%")
+    n = facts.number("alpaca_eval", where, "n_clusters", interval=False)
+    text = "In AlpacaEval, according to its judge, GPT-4 Turbo, a constant text (NullModel) has a "
+    return facts.sentence(
+        f"{text}win rate of {number} in {n} comparisons with GPT-4 Turbo's texts."
+    )
 
 
 def _agreement(facts: Facts, study: str, dimension: str, threshold: float | None) -> Finding | None:
