@@ -124,6 +124,8 @@ def plot_atlas(
     n_cells = data["evaluator"].nunique() * len(headings)
     n_undefined = n_cells - int(data["estimate"].notna().sum())
     notes = describe_nested(data)
+    if doubtful.any():
+        notes += " Squares: the interval is missing, one-sided or unreliable."
     notes += f" Without a mark: undefined ({n_undefined} of {n_cells})." if n_undefined else ""
     if len(undefined) and not is_undefined.all():
         notes += f" Undefined and omitted: {', '.join(undefined)}."

@@ -135,7 +135,7 @@ def plot_pooled(pooled: PooledCorrelations, *, ax: Sequence[Axes] | None = None)
     texts = "; ".join(f"{label(name)} {_describe_mean(summary.loc[name])}" for name in names)
     n = studies["study"].nunique()
     notes = f"Diamond: mean and {level} interval. Without a mark: too few studies, or undefined."
-    notes += f" {describe_nested(studies)}"
+    notes += f" {describe_nested(studies.assign(confidence=pooled.confidence))}"
     return as_drawing(panels, data, f"{xlabel} in {n} studies. Means: {texts}.", notes)
 
 

@@ -75,7 +75,7 @@ def plot_reliability(
     errors = ""
     if "ece" in table and "stage" in table:
         stages = table.assign(listener=listeners).drop_duplicates(["listener", "stage"])
-        errors = " Calibration errors: " + "; ".join(
+        errors = " Calibration errors before and after temperature scaling: " + "; ".join(
             f"{row.listener} {row.stage} {row.ece:.3f}".strip()
             for row in stages.dropna(subset="ece").itertuples()
         )

@@ -93,5 +93,6 @@ def plot_sequential(result: Sequential, *, ax: Sequence[Axes] | None = None) -> 
         f"{rows['block'].max()} blocks; {n_significant} significant (e-Holm). {name}: {verdict}."
     )
     notes = f"Dashed: threshold of a significant e-value, {line:.3g}; ticks: where pairs reach it. "
-    notes += f"Below: {name}, with its {result.confidence:.0%} confidence sequence (band)."
+    notes += f"Below: {name}, with its {result.confidence:.0%} confidence sequence (band)"
+    notes += "; dotted: the verdict." if np.isfinite(row["stopped_at"]) else "."
     return as_drawing(axes, path, alt, notes)

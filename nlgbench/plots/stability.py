@@ -83,6 +83,7 @@ def plot_stability(
     share = f"{curves['confidence'].iloc[0]:.0%}" if "confidence" in curves else "most"
     notes = f"Bands contain {share} of this study's subsamples, the darker ones half. They are not "
     notes += "confidence intervals: large subsamples overlap, so bands narrow to nothing."
+    notes += " Dots: means."
     notes += " Dashed lines: true values." if truth is not None else ""
     names = ", ".join(SCORE_NAMES.get(name, name) for name in scores)
     alt = f"{names} of subsamples by number of {' and of '.join(curves['over'].unique())}"

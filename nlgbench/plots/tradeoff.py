@@ -49,7 +49,7 @@ def plot_tradeoff(
         Of several tie rules, the first is drawn. A label that ends in a setting ("lstm p0.95") is
         split into task and setting, unless the table has ``task`` and ``label``.
     truth : DataFrame, optional
-        True values (crosses): ``system, huse, huse_q, huse_d``, such as ``study.truth["systems"]``.
+        True values (small marks), as ``study.truth["systems"]``: system, huse, huse_q, huse_d.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -112,6 +112,8 @@ def plot_tradeoff(
         _write_labels(panel, rows, styles)
     ties = scores.get("ties", pd.Series(dtype=str)).dropna()
     notes = f"Recomputed with ties={ties.iloc[0]!r}." if len(ties) else ""
+    if points["label"].str.startswith("t = ").any():
+        notes += " Lines join the temperatures t of a task."
     if points["source"].eq("published").any():
         notes += " Shaded, or dashed for a single point: lower HUSE-Q and HUSE-D at the same ratio."
     return as_drawing(
@@ -132,7 +134,7 @@ def _draw_points(ax: Axes, points: pd.DataFrame, styles: dict[str, tuple[str, st
             ends = [(row[f"{score}_true"], row[score]) for score in _AXES]
             marker, color = styles[row["task"]]
             (line,) = ax.plot(*ends, color=color, linewidth=0.8, linestyle=":")
-            line.set(marker=marker, markersize=3.5, markevery=[0])
+            line.set(marker=marker, markersize=3.5, markevery=[0], zorder=5)
     _join_temperatures(ax, points, styles)
     for n, row in enumerate(points.to_dict("records")):
         marker, color = styles[row["task"]]
@@ -189,7 +191,7 @@ def _describe_points(points: pd.DataFrame, has_truth: bool, interval: str) -> st
         ]
         described.append(f"{row['task']} {row['label']}: {', '.join(scores)} ({row['source']})")
     more = f", with {interval}s" if interval else ""
-    more += "; crosses are the true values" if has_truth else ""
+    more += "; small filled marks are the true values" if has_truth else ""
     return (
         f"HUSE-D against HUSE-Q with diagonals of equal HUSE, colored by task{more}. "
         f"{'; '.join(described)}."

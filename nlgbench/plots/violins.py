@@ -102,7 +102,9 @@ def plot_violins(
         panels,
         data[["evaluator", "system", "output_id", "score"]].reset_index(drop=True),
         f"Violins of each evaluator's scores, with means. Means: {texts}.",
-        "Bars: means." + f" Undefined scores: {', '.join(counts)}." * bool(counts),
+        "Bars: means."
+        + " r: Pearson's correlation with quality." * any(" = " in text for text in labels.values())
+        + f" Undefined scores: {', '.join(counts)}." * bool(counts),
     )
 
 

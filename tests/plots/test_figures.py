@@ -52,7 +52,7 @@ def test_a_finished_figure_comes_straight_from_huse():
     assert drawn.data["huse_q"].tolist() == exact.xs("huse_q", level="score").tolist()
     assert drawn.data["huse_d_true"].tolist() == study.truth["systems"]["huse_d"].tolist()
     assert "leaky t = 0.7: HUSE-Q" in drawn.alt and "(simulated)" in drawn.alt
-    assert "crosses are the true values" in drawn.alt
+    assert "small filled marks are the true values" in drawn.alt
 
 
 def test_a_point_below_the_line_of_two_others_bounds_nothing():

@@ -2,7 +2,7 @@
 Quality against diversity
 =========================
 
-HUSE-D against HUSE-Q with 95% intervals; crosses mark the true scores.
+HUSE-D against HUSE-Q with 95% intervals; small marks are the true scores.
 """
 
 import nlgbench as nb
