@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -100,7 +99,11 @@ def is_own(claim_id: str) -> bool:
 
 
 def ledger(
-    claims: pd.DataFrame, records: pd.DataFrame, *, source: str, skipped: Any = _NO_REASONS
+    claims: pd.DataFrame,
+    records: pd.DataFrame,
+    *,
+    source: str,
+    skipped: Mapping[str, str] = _NO_REASONS,
 ) -> pd.DataFrame:
     """Join a notebook's claims with what it recorded, so that every claim has a row."""
     is_ours = records["claim_id"].map(is_own).astype(bool)

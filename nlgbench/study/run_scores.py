@@ -45,13 +45,8 @@ class _Table(NamedTuple):
     metric: str
     #: Columns that may be scores or properties of items.
     free: list[str]
-
-    @property
-    def scored(self) -> list[str]:
-        """Columns that may be scores."""
-        if self.metric:
-            return [recognized(self.source.names)["value"]]
-        return [name for name in self.free if not has_word(name, _NO_SCORES)]
+    #: Columns that may be scores.
+    scored: list[str]
 
 
 def read_runs(paths: Sequence[Path]) -> tuple[Study, list[str]]:
@@ -180,7 +175,8 @@ def _open_table(source: Guess, file: Path) -> _Table:
     assigned = {item, system, metric, *personal(source.names)}
     free = [name for name in source.names if name not in assigned]
     value = names.get("value") if metric else None
-    return _Table(source, file, item, system, metric if value else "", free)
+    scored = [value] if value else [name for name in free if not has_word(name, _NO_SCORES)]
+    return _Table(source, file, item, system, metric if value else "", free, scored)
 
 
 def _read_columns(tables: Sequence[_Table]) -> dict[str, dict[str, float | None]]:
@@ -217,8 +213,9 @@ def _convert(cells: pd.Series) -> list[float | None]:
     filled = [text for text in texts if text.strip() and text not in missing]
     if filled and all(map(_PERCENT.fullmatch, filled)):
         texts = texts.str.replace("%", "")
-    plain = {csv_files.number(text) for text in filled}.difference({None})
-    wordy = [text for text in filled if csv_files.number(text) is None]
+    number_of = {text: csv_files.number(text) for text in filled}
+    plain = {number for number in number_of.values() if number is not None}
+    wordy = [text for text in filled if number_of[text] is None]
     scale = scale_of(wordy)
     for partner in () if scale or len({*wordy}) > 1 else ("true", "false", "pass", "fail"):
         scale = scale or scale_of([*wordy, partner])  # all answers of all runs are one word

@@ -169,9 +169,7 @@ def _measure_systems(
         most_frequent = values[counts.argmax()] if len(values) else np.nan
         quantities["constant_accuracy"] = share(label == most_frequent, is_labeled, missing=rare)
         paired = score[is_labeled], labels, cluster[is_labeled]
-        quantities |= _estimate_coefficients(*paired, is_binary, confidence)
-        if rare:
-            quantities["gwet_ac1"] = _without(quantities["gwet_ac1"], rare)
+        quantities |= _estimate_coefficients(*paired, is_binary, confidence, rare)
         if is_binary:
             judged = share(score == 1, np.ones(len(score), dtype=bool))
             judged |= {"covers": OTHER_ITEMS, "status": explain("biased_rate") + judged["status"]}
@@ -197,25 +195,23 @@ def _estimate_share(
     return _describe(interval, used, missing)
 
 
-def _without(row: _Row, missing: Status) -> _Row:
-    """Remove an estimate, for a reason."""
-    return (
-        row | dict.fromkeys(("estimate", "ci_low", "ci_high", "se"), np.nan) | {"status": missing}
-    )
-
-
 def _describe(interval: _Row, used: Any, missing: Status = OK) -> _Row:
     """Add the number of outputs, and what the interval generalizes to."""
     status = missing or Status(interval["status"], interval["reason"])
     if missing:
-        interval = _without(interval, missing)
+        interval = interval | dict.fromkeys(("estimate", "ci_low", "ci_high", "se"), np.nan)
     return interval | {"n": int(used.sum()), "covers": THESE_ANNOTATORS, "status": status}
 
 
 def _estimate_coefficients(
-    score: Floats, label: Floats, cluster: Ints, is_binary: bool, confidence: float
+    score: Floats,
+    label: Floats,
+    cluster: Ints,
+    is_binary: bool,
+    confidence: float,
+    rare: Status,
 ) -> dict[str, _Row]:
-    """Estimate Cohen's kappa (weighted for ordered values) and Gwet's AC1."""
+    """Estimate Cohen's kappa (weighted for ordered values) and, unless `rare` says why not, AC1."""
     scale = np.unique([0.0, 1.0] if is_binary else np.append(score, label))
     missing = OK
     if len(scale) > MOST_VALUES:
@@ -230,9 +226,9 @@ def _estimate_coefficients(
     addends = cells.reshape(len(cells), k**2)
     weighted = partial(cohen_kappa, distance=(scale[:, None] - scale) ** 2)
     rows = {}
-    for name, coefficient in (
-        ("cohen_kappa" if is_binary else "weighted_kappa", weighted),
-        ("gwet_ac1", gwet_ac1),
+    for name, coefficient, no_value in (
+        ("cohen_kappa" if is_binary else "weighted_kappa", weighted, missing),
+        ("gwet_ac1", gwet_ac1, rare or missing),
     ):
 
         def statistic(sums: Floats, coefficient: Any = coefficient) -> Floats:
@@ -243,7 +239,7 @@ def _estimate_coefficients(
             estimate, se, clusters.n, units=clusters.units, confidence=confidence
         )
         row |= {"ci_low": max(-1.0, row["ci_low"]), "ci_high": min(1.0, row["ci_high"])}
-        rows[name] = _describe(row, label == label, missing)
+        rows[name] = _describe(row, label == label, no_value)
     return rows
 
 
